@@ -1,0 +1,127 @@
+"""The errors of Antiphon: one root, three families.
+
+* :class:`UsageError`: our caller made a mistake, in code that can be mended.
+* :class:`PeerError`: the other side of the wire broke the protocol or a limit.
+* :class:`WorldError`: nobody did; a process died, a connection broke, time ran out.
+
+Each message says who did what, and what to do now. No message holds a secret: no key, no
+token, no answer of a person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .jsonrpc import JsonValue, RequestId
+
+# The codes of JSON-RPC 2.0 and of the protocol (specification, basic/index, "Error Codes").
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+HEADER_MISMATCH = -32020
+MISSING_CAPABILITY = -32021
+UNSUPPORTED_VERSION = -32022
+
+
+class AntiphonError(Exception):
+    """The root of every error that Antiphon raises on purpose."""
+
+
+# -- ours -------------------------------------------------------------------------------------
+
+
+class UsageError(AntiphonError):
+    """The calling program made a mistake; the message says how to mend it."""
+
+
+class DefinitionError(UsageError, TypeError):
+    """A flow, form or tool is declared wrongly. All faults are told at once.
+
+    Attributes:
+        subject: what was being declared.
+        faults: one sentence for each fault, in the order in which they were found.
+    """
+
+    def __init__(self, subject: str, faults: Iterable[str]) -> None:
+        self.subject = subject
+        self.faults: tuple[str, ...] = tuple(faults)
+        count = f"{len(self.faults)} faults" if len(self.faults) != 1 else "a fault"
+        lines = "".join(f"\n  - {fault}" for fault in self.faults)
+        super().__init__(f"{subject} has {count}:{lines}")
+
+
+class SealingError(UsageError):
+    """A state cannot be carried to the next round exactly as it is, or is too large."""
+
+
+class IllegalMove(UsageError):
+    """A handler returned something that its signature does not allow."""
+
+
+class ToolError(AntiphonError):
+    """Raised by a handler: its text is what the model reads, as an ``isError`` result.
+
+    Anything else that a handler raises is logged and masked; this text is passed on as it is.
+    """
+
+
+# -- the peer's -------------------------------------------------------------------------------
+
+
+class PeerError(AntiphonError):
+    """The other side of the wire made a mistake, or refused."""
+
+
+class ProtocolError(PeerError):
+    """A message that cannot be served, as the JSON-RPC error that answers it.
+
+    Attributes:
+        code: the JSON-RPC error code.
+        message: one sentence for the peer.
+        data: what the specification lets the peer act on, or ``None``.
+        id: the id of the offending request where it could be read.
+    """
+
+    def __init__(
+        self,
+        code: int,
+        message: str,
+        data: JsonValue = None,
+        *,
+        id: RequestId | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+        self.id = id
+
+
+def missing_capability(required: Mapping[str, JsonValue], message: str) -> ProtocolError:
+    """The error for a request that needs capabilities which the client did not declare."""
+    return ProtocolError(MISSING_CAPABILITY, message, {"requiredCapabilities": dict(required)})
+
+
+def unsupported_version(
+    requested: str, supported: Sequence[str], message: str | None = None
+) -> ProtocolError:
+    """The error for a protocol revision that this server does not speak."""
+    text = message or f"Unsupported protocol version; this server speaks {', '.join(supported)}"
+    return ProtocolError(
+        UNSUPPORTED_VERSION, text, {"requested": requested, "supported": list(supported)}
+    )
+
+
+class InvalidReply(PeerError):
+    """The server sent something that is no valid reply to the request."""
+
+
+# -- the world's ------------------------------------------------------------------------------
+
+
+class WorldError(AntiphonError):
+    """Nobody's mistake: a process died, a connection broke, time ran out."""

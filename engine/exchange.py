@@ -1,0 +1,88 @@
+"""The seam between the engine and the transports.
+
+A server sees an :class:`Exchange`: one request, as the transport received it. A client sees a
+:class:`ClientTransport`: something that takes a request and brings its reply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeAlias
+
+from attrs import define, frozen
+
+from .errors import WorldError
+from .jsonrpc import Notification, Reply, Request
+
+
+@frozen
+class Principal:
+    """Who sends a request, as a verifier of credentials has established it.
+
+    Never made from anything that the request itself claims.
+    """
+
+    client: str
+    issuer: str | None = None
+    subject: str | None = None
+
+
+async def _dropped(notification: Notification) -> None:
+    """Nobody listens: what a server says besides its reply is lost, as the protocol allows."""
+
+
+@define
+class Exchange:
+    """One request as the transport sees it.
+
+    Attributes:
+        principal: the verified sender, or None where nobody was asked for credentials.
+        notify: sends a notification that belongs to this request; it waits while the peer does
+            not read.
+        transport: the transport's name, for logs.
+    """
+
+    principal: Principal | None = None
+    notify: Callable[[Notification], Awaitable[None]] = _dropped
+    transport: str = "memory"
+
+
+OnNotification: TypeAlias = Callable[[Notification], None]
+
+
+class ClientTransport(Protocol):
+    """What carries a client's requests.
+
+    Requests may run concurrently. Cancelling an :meth:`exchange` tells the server so, in the
+    transport's own way, and never breaks the others.
+    """
+
+    name: str
+    """For messages and logs: the command or the address, without secrets."""
+
+    async def exchange(self, request: Request, on_notification: OnNotification) -> Reply:
+        """Send a request and wait for its reply.
+
+        Notifications that belong to the request go to ``on_notification``, which must not
+        block.
+
+        Raises:
+            TransportLost: the connection broke, or could not be made.
+            InvalidReply: the server answered with something that is no reply to this request.
+        """
+        ...
+
+
+class TransportLost(WorldError):
+    """The connection to the server broke before a reply came.
+
+    Attributes:
+        sent: whether the server may have received the request. Where it is False, asking again
+            is safe; where it is True, a tool may have run.
+        detail: what the operating system or the child process said last.
+    """
+
+    def __init__(self, message: str, *, sent: bool, detail: str = "") -> None:
+        super().__init__(message if not detail else f"{message}\n{detail}")
+        self.sent = sent
+        self.detail = detail

@@ -1,0 +1,59 @@
+"""Every limit of the engine in one place.
+
+A limit that is passed tells its name to whoever passed it, so that an operator knows which
+number to raise.
+"""
+
+from __future__ import annotations
+
+import attrs
+from attrs import frozen
+
+
+@frozen(kw_only=True)
+class Limits:
+    """What one process accepts and does at the same time.
+
+    Give another value to the ``limits=`` of a server, a client or a transport.
+    """
+
+    message_bytes: int = 4 * 1024 * 1024
+    """One JSON-RPC message: a line on stdio, a body on HTTP, an event of a stream. Bytes."""
+
+    depth: int = 64
+    """How deeply arrays and objects of a message may be nested."""
+
+    digits: int = 400
+    """Decimal digits of one integer in a message."""
+
+    token_bytes: int = 64 * 1024
+    """A ``requestState``, sealed or received. Characters, which are bytes on the wire."""
+
+    questions: int = 16
+    """Questions of one round."""
+
+    repeats: int = 5
+    """How often one unchanged question is put again before the call ends as failed."""
+
+    unusable: int = 2
+    """How often an accepted answer that fails its schema is asked for again."""
+
+    rounds: int = 1000
+    """Rounds of one flow, polls included, after which the server ends it as failed."""
+
+    steps: int = 100
+    """Automatic moves of a flow within one round; more is taken for an endless loop."""
+
+    concurrent_calls: int = 256
+    """Calls that one stdio connection runs at a time; further ones wait their turn."""
+
+    waiting_calls: int = 4096
+    """Calls that wait for their turn on one stdio connection; further ones are refused."""
+
+    page: int = 100
+    """Items on a page of a list."""
+
+    def __attrs_post_init__(self) -> None:
+        for name, value in attrs.asdict(self).items():
+            if value < 1:
+                raise ValueError(f"Limits.{name} must be at least 1, not {value}")

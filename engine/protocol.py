@@ -1,0 +1,284 @@
+"""The 2026-07-28 messages that Antiphon reads, as attrs classes, and the converter for them.
+
+Structuring is strict: text is text, a number is a number, nothing is coerced. Unknown members
+are ignored, as the protocol asks. Specification: basic/index ("_meta"), server/tools,
+server/discover, basic/patterns/mrtr.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, TypeVar, cast
+
+import attrs
+from attrs import field, frozen
+from cattrs import Converter, transform_error
+from cattrs.gen import make_dict_structure_fn, override
+
+from .errors import INVALID_PARAMS, ProtocolError, unsupported_version
+from .jsonrpc import JsonObject, JsonValue
+
+VERSION: Final = "2026-07-28"
+SUPPORTED_VERSIONS: Final = (VERSION,)
+
+META_PREFIX: Final = "io.modelcontextprotocol/"
+META_VERSION: Final = META_PREFIX + "protocolVersion"
+META_CLIENT: Final = META_PREFIX + "clientInfo"
+META_CAPABILITIES: Final = META_PREFIX + "clientCapabilities"
+META_SERVER: Final = META_PREFIX + "serverInfo"
+META_RETRY_MS: Final = "antiphon/retryAfterMs"
+"""In the result's ``_meta`` of a poll: when the server would like to be asked again."""
+
+CacheScope = Literal["public", "private"]
+COMPLETE: Final = "complete"
+INPUT_REQUIRED: Final = "input_required"
+
+T = TypeVar("T")
+
+
+@frozen
+class Implementation:
+    """A program as it names itself; nothing may depend on it."""
+
+    name: str
+    version: str
+    title: str | None = None
+
+    def wire(self) -> JsonObject:
+        """The JSON form, without absent members."""
+        members: JsonObject = {"name": self.name, "version": self.version}
+        if self.title is not None:
+            members["title"] = self.title
+        return members
+
+
+@frozen
+class RequestMeta:
+    """The ``_meta`` of a request: all that a server knows of its client.
+
+    ``raw`` is the whole object as it was sent.
+    """
+
+    version: str
+    capabilities: JsonObject
+    client: Implementation | None
+    progress_token: str | int | None
+    raw: JsonObject
+
+
+@frozen
+class CallToolParams:
+    """The parameters of ``tools/call``."""
+
+    name: str
+    arguments: JsonObject = field(factory=dict)
+    input_responses: JsonObject | None = None
+    request_state: str | None = None
+
+
+@frozen
+class PageParams:
+    """The parameters of a list method."""
+
+    cursor: str | None = None
+
+
+@frozen
+class Discovery:
+    """A ``DiscoverResult``."""
+
+    supported_versions: list[str]
+    capabilities: JsonObject
+    instructions: str | None = None
+    ttl_ms: int = 0
+    cache_scope: CacheScope = "private"
+    meta: JsonObject = field(factory=dict)
+
+    @property
+    def server(self) -> Implementation | None:
+        """How the server names itself, where it does so readably."""
+        try:
+            return structure(self.meta.get(META_SERVER), Implementation)
+        except ProtocolError:
+            return None
+
+
+@frozen
+class Tool:
+    """A tool as a server lists it."""
+
+    name: str
+    input_schema: JsonObject
+    title: str | None = None
+    description: str | None = None
+    output_schema: JsonObject | None = None
+    annotations: JsonObject | None = None
+    meta: JsonObject | None = None
+
+
+@frozen
+class ToolPage:
+    """A ``ListToolsResult``."""
+
+    tools: list[Tool]
+    next_cursor: str | None = None
+    ttl_ms: int = 0
+    cache_scope: CacheScope = "private"
+
+
+@frozen
+class CallToolResult:
+    """A complete ``CallToolResult``, content blocks as plain JSON objects.
+
+    ``structured`` is None where the member is absent and where it is null;
+    ``has_structured`` tells the two apart.
+    """
+
+    content: list[JsonObject]
+    structured: JsonValue = None
+    is_error: bool = False
+    has_structured: bool = False
+    meta: JsonObject = field(factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The text blocks, joined by newlines."""
+        return "\n".join(str(block.get("text")) for block in self.content if block.get("type") == "text")
+
+
+@frozen
+class InputRequired:
+    """An ``InputRequiredResult``: questions, state, or both."""
+
+    input_requests: dict[str, JsonObject] = field(factory=dict)
+    request_state: str | None = None
+    meta: JsonObject = field(factory=dict)
+
+
+_RENAMED: Final[dict[str, str]] = {
+    "meta": "_meta",
+    "input_responses": "inputResponses",
+    "request_state": "requestState",
+    "input_requests": "inputRequests",
+    "supported_versions": "supportedVersions",
+    "ttl_ms": "ttlMs",
+    "cache_scope": "cacheScope",
+    "input_schema": "inputSchema",
+    "output_schema": "outputSchema",
+    "next_cursor": "nextCursor",
+    "structured": "structuredContent",
+    "is_error": "isError",
+}
+
+
+def _exactly(kind: type[T], *also: type) -> Any:
+    def check(value: object, _: object) -> T:
+        # bool is an int to Python and not to JSON.
+        if not isinstance(value, (kind, *also)) or (isinstance(value, bool) and kind is not bool):
+            raise TypeError(f"expected {kind.__name__}, not {type(value).__name__}")
+        return cast(T, value)
+
+    return check
+
+
+def _as_is(value: object, _: object) -> object:
+    return value
+
+
+def _json_object(value: object, _: object) -> JsonObject:
+    if not isinstance(value, dict):
+        raise TypeError(f"expected an object, not {type(value).__name__}")
+    return cast(JsonObject, value)
+
+
+def _is_json_object(kind: object) -> bool:
+    return kind in (JsonObject, "JsonObject") or kind == dict[str, JsonValue]
+
+
+def _build(*, detailed: bool) -> Converter:
+    converter = Converter(detailed_validation=detailed)
+    converter.register_structure_hook(str, _exactly(str))
+    converter.register_structure_hook(bool, _exactly(bool))
+    converter.register_structure_hook(int, _exactly(int))
+    converter.register_structure_hook(float, _exactly(float, int))
+    converter.register_structure_hook_func(_is_json_object, _json_object)
+    converter.register_structure_hook_func(lambda kind: kind in (JsonValue, "JsonValue"), _as_is)
+    for cls in (
+        Implementation,
+        CallToolParams,
+        PageParams,
+        Discovery,
+        Tool,
+        ToolPage,
+        CallToolResult,
+        InputRequired,
+    ):
+        attrs.resolve_types(cls)
+        names = {
+            a.name: override(rename=_RENAMED[a.name])
+            for a in attrs.fields(cls)
+            if a.name in _RENAMED
+        }
+        # mypy cannot see that cls ranges over classes of several shapes.
+        hook = make_dict_structure_fn(cast(Any, cls), converter, **cast(Any, names))
+        converter.register_structure_hook(cls, hook)
+    return converter
+
+
+_fast: Final = _build(detailed=False)
+_detailed: Final = _build(detailed=True)
+
+
+def structure(value: JsonValue, kind: type[T]) -> T:
+    """Take a JSON value for a message part.
+
+    Raises:
+        ProtocolError: -32602 that names each fault and where it stands.
+    """
+    try:
+        return _fast.structure(value, kind)
+    except Exception:
+        return _explain(value, kind)
+
+
+def _explain(value: JsonValue, kind: type[T]) -> T:
+    # Only what failed is structured again, slowly, for a message that names the place.
+    try:
+        return _detailed.structure(value, kind)
+    except Exception as error:
+        faults = "; ".join(transform_error(error, path="params"))
+        raise ProtocolError(INVALID_PARAMS, f"Invalid params: {faults}") from None
+
+
+def read_meta(params: JsonObject) -> RequestMeta:
+    """Read the ``_meta`` of a request.
+
+    Raises:
+        ProtocolError: -32602 where a required member is missing or has the wrong type,
+            -32022 where the revision is not served.
+    """
+    raw = params.get("_meta")
+    if not isinstance(raw, dict):
+        raise ProtocolError(INVALID_PARAMS, 'Invalid params: "_meta" is missing')
+    version = raw.get(META_VERSION)
+    if not isinstance(version, str):
+        raise ProtocolError(INVALID_PARAMS, f'Invalid params: _meta["{META_VERSION}"] is missing')
+    if version not in SUPPORTED_VERSIONS:
+        raise unsupported_version(version, SUPPORTED_VERSIONS)
+    capabilities = raw.get(META_CAPABILITIES)
+    if not isinstance(capabilities, dict):
+        raise ProtocolError(
+            INVALID_PARAMS, f'Invalid params: _meta["{META_CAPABILITIES}"] is missing'
+        )
+    client = raw.get(META_CLIENT)
+    token = raw.get("progressToken")
+    if token is not None and (isinstance(token, bool) or not isinstance(token, str | int)):
+        raise ProtocolError(
+            INVALID_PARAMS, 'Invalid params: "progressToken" must be a string or an integer'
+        )
+    return RequestMeta(
+        version,
+        capabilities,
+        structure(client, Implementation) if client is not None else None,
+        token,
+        raw,
+    )
