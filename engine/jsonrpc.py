@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias, Union, cast
 
 import msgspec
 from attrs import frozen
@@ -28,10 +28,11 @@ from .errors import (
 )
 from .limits import Limits
 
-JsonValue: TypeAlias = (
-    "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
-)
-JsonObject: TypeAlias = "dict[str, JsonValue]"
+# A Union, so that the names resolve when hints are read at run time.
+JsonValue: TypeAlias = Union[  # noqa: UP007
+    None, bool, int, float, str, "list[JsonValue]", "dict[str, JsonValue]"
+]
+JsonObject: TypeAlias = dict[str, JsonValue]
 RequestId: TypeAlias = str | int
 
 DEFAULT_LIMITS: Final = Limits()
@@ -110,9 +111,7 @@ def _long_digits(digits: int) -> re.Pattern[bytes]:
     return re.compile(rb"\d{%d}" % (digits + 1))
 
 
-def _check_extent(
-    data: bytes | bytearray | memoryview, value: JsonValue, limits: Limits
-) -> None:
+def _check_extent(data: bytes | bytearray | memoryview, value: JsonValue, limits: Limits) -> None:
     """Walk the value only when its text could pass a limit at all: most messages cannot."""
     text = data if isinstance(data, bytes | bytearray) else bytes(data)
     openings = text.count(b"{") + text.count(b"[")
@@ -129,9 +128,7 @@ def _check_extent(
             elif isinstance(item, list):
                 below.extend(item)
             elif isinstance(item, int) and not -bound < item < bound:
-                raise InvalidJson(
-                    f"An integer has more digits than limit digits {limits.digits}"
-                )
+                raise InvalidJson(f"An integer has more digits than limit digits {limits.digits}")
         containers = any(isinstance(item, dict | list) for item in layer)
         depth += containers
         if depth > limits.depth:
@@ -192,9 +189,7 @@ def _call(value: JsonObject, id: RequestId | None) -> Request | Notification:
     if not isinstance(method, str):
         raise ProtocolError(INVALID_REQUEST, 'Invalid request: "method" must be text', id=id)
     if "id" in value and id is None:
-        raise ProtocolError(
-            INVALID_REQUEST, 'Invalid request: "id" must be a string or an integer'
-        )
+        raise ProtocolError(INVALID_REQUEST, 'Invalid request: "id" must be a string or an integer')
     params = value.get("params")
     if params is None:
         params = {}

@@ -7,7 +7,8 @@ server/discover, basic/patterns/mrtr.
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, TypeVar, cast
+import re
+from typing import Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import attrs
 from attrs import field, frozen
@@ -70,7 +71,7 @@ class CallToolParams:
     """The parameters of ``tools/call``."""
 
     name: str
-    arguments: JsonObject = field(factory=dict)
+    arguments: JsonObject | None = None
     input_responses: JsonObject | None = None
     request_state: str | None = None
 
@@ -142,14 +143,16 @@ class CallToolResult:
     @property
     def text(self) -> str:
         """The text blocks, joined by newlines."""
-        return "\n".join(str(block.get("text")) for block in self.content if block.get("type") == "text")
+        return "\n".join(
+            str(block.get("text")) for block in self.content if block.get("type") == "text"
+        )
 
 
 @frozen
 class InputRequired:
     """An ``InputRequiredResult``: questions, state, or both."""
 
-    input_requests: dict[str, JsonObject] = field(factory=dict)
+    input_requests: JsonObject = field(factory=dict)
     request_state: str | None = None
     meta: JsonObject = field(factory=dict)
 
@@ -168,6 +171,13 @@ _RENAMED: Final[dict[str, str]] = {
     "structured": "structuredContent",
     "is_error": "isError",
 }
+
+
+_PYTHON_NAME: Final = re.compile(r"(?<=\.)\w+")
+
+
+def _wire_name(match: re.Match[str]) -> str:
+    return _RENAMED.get(match[0], match[0])
 
 
 def _exactly(kind: type[T], *also: type) -> Any:
@@ -191,7 +201,19 @@ def _json_object(value: object, _: object) -> JsonObject:
 
 
 def _is_json_object(kind: object) -> bool:
-    return kind in (JsonObject, "JsonObject") or kind == dict[str, JsonValue]
+    return get_origin(kind) is dict
+
+
+def _is_json_value(kind: object) -> bool:
+    return (
+        get_origin(kind) is Union
+        and dict in map(get_origin, get_args(kind))
+        and str in get_args(kind)
+    )
+
+
+def _optional_object(value: object, _: object) -> JsonObject | None:
+    return None if value is None else _json_object(value, None)
 
 
 def _build(*, detailed: bool) -> Converter:
@@ -201,7 +223,8 @@ def _build(*, detailed: bool) -> Converter:
     converter.register_structure_hook(int, _exactly(int))
     converter.register_structure_hook(float, _exactly(float, int))
     converter.register_structure_hook_func(_is_json_object, _json_object)
-    converter.register_structure_hook_func(lambda kind: kind in (JsonValue, "JsonValue"), _as_is)
+    converter.register_structure_hook_func(lambda kind: kind == JsonObject | None, _optional_object)
+    converter.register_structure_hook_func(_is_json_value, _as_is)
     for cls in (
         Implementation,
         CallToolParams,
@@ -245,7 +268,7 @@ def _explain(value: JsonValue, kind: type[T]) -> T:
     try:
         return _detailed.structure(value, kind)
     except Exception as error:
-        faults = "; ".join(transform_error(error, path="params"))
+        faults = _PYTHON_NAME.sub(_wire_name, "; ".join(transform_error(error, path="params")))
         raise ProtocolError(INVALID_PARAMS, f"Invalid params: {faults}") from None
 
 
