@@ -29,9 +29,7 @@ from .errors import (
 from .limits import Limits
 
 # A Union, so that the names resolve when hints are read at run time.
-JsonValue: TypeAlias = Union[  # noqa: UP007
-    None, bool, int, float, str, "list[JsonValue]", "dict[str, JsonValue]"
-]
+JsonValue: TypeAlias = Union[bool, int, float, str, "list[JsonValue]", "dict[str, JsonValue]", None]
 JsonObject: TypeAlias = dict[str, JsonValue]
 RequestId: TypeAlias = str | int
 

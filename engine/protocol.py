@@ -8,11 +8,12 @@ server/discover, basic/patterns/mrtr.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import attrs
 from attrs import field, frozen
-from cattrs import Converter, transform_error
+from cattrs import BaseValidationError, Converter, transform_error
 from cattrs.gen import make_dict_structure_fn, override
 
 from .errors import INVALID_PARAMS, ProtocolError, unsupported_version
@@ -92,7 +93,7 @@ class Discovery:
     instructions: str | None = None
     ttl_ms: int = 0
     cache_scope: CacheScope = "private"
-    meta: JsonObject = field(factory=dict)
+    meta: JsonObject = field(factory=dict[str, JsonValue])
 
     @property
     def server(self) -> Implementation | None:
@@ -138,7 +139,7 @@ class CallToolResult:
     structured: JsonValue = None
     is_error: bool = False
     has_structured: bool = False
-    meta: JsonObject = field(factory=dict)
+    meta: JsonObject = field(factory=dict[str, JsonValue])
 
     @property
     def text(self) -> str:
@@ -152,9 +153,9 @@ class CallToolResult:
 class InputRequired:
     """An ``InputRequiredResult``: questions, state, or both."""
 
-    input_requests: JsonObject = field(factory=dict)
+    input_requests: JsonObject = field(factory=dict[str, JsonValue])
     request_state: str | None = None
-    meta: JsonObject = field(factory=dict)
+    meta: JsonObject = field(factory=dict[str, JsonValue])
 
 
 _RENAMED: Final[dict[str, str]] = {
@@ -173,6 +174,13 @@ _RENAMED: Final[dict[str, str]] = {
 }
 
 
+_MALFORMED: Final = (TypeError, ValueError, KeyError, AttributeError)
+
+
+def _fault(error: BaseException, _: type | None) -> str:
+    return "required member missing" if isinstance(error, KeyError) else str(error)
+
+
 _PYTHON_NAME: Final = re.compile(r"(?<=\.)\w+")
 
 
@@ -180,11 +188,26 @@ def _wire_name(match: re.Match[str]) -> str:
     return _RENAMED.get(match[0], match[0])
 
 
-def _exactly(kind: type[T], *also: type) -> Any:
+_JSON_NAMES: Final[dict[type, str]] = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    dict: "object",
+    list: "array",
+    type(None): "null",
+}
+
+
+def _json_name(kind: type) -> str:
+    return _JSON_NAMES.get(kind, kind.__name__)
+
+
+def _exactly(kind: type[T], *also: type) -> Callable[[object, object], T]:
     def check(value: object, _: object) -> T:
         # bool is an int to Python and not to JSON.
         if not isinstance(value, (kind, *also)) or (isinstance(value, bool) and kind is not bool):
-            raise TypeError(f"expected {kind.__name__}, not {type(value).__name__}")
+            raise TypeError(f"expected {_json_name(kind)}, not {_json_name(type(value))}")
         return cast(T, value)
 
     return check
@@ -196,7 +219,7 @@ def _as_is(value: object, _: object) -> object:
 
 def _json_object(value: object, _: object) -> JsonObject:
     if not isinstance(value, dict):
-        raise TypeError(f"expected an object, not {type(value).__name__}")
+        raise TypeError(f"expected object, not {_json_name(type(value))}")
     return cast(JsonObject, value)
 
 
@@ -205,11 +228,7 @@ def _is_json_object(kind: object) -> bool:
 
 
 def _is_json_value(kind: object) -> bool:
-    return (
-        get_origin(kind) is Union
-        and dict in map(get_origin, get_args(kind))
-        and str in get_args(kind)
-    )
+    return get_origin(kind) is Union and {str, float} <= set(get_args(kind))
 
 
 def _optional_object(value: object, _: object) -> JsonObject | None:
@@ -259,7 +278,7 @@ def structure(value: JsonValue, kind: type[T]) -> T:
     """
     try:
         return _fast.structure(value, kind)
-    except Exception:
+    except _MALFORMED:
         return _explain(value, kind)
 
 
@@ -267,8 +286,9 @@ def _explain(value: JsonValue, kind: type[T]) -> T:
     # Only what failed is structured again, slowly, for a message that names the place.
     try:
         return _detailed.structure(value, kind)
-    except Exception as error:
-        faults = _PYTHON_NAME.sub(_wire_name, "; ".join(transform_error(error, path="params")))
+    except BaseValidationError as error:
+        told = "; ".join(transform_error(error, path="params", format_exception=_fault))
+        faults = _PYTHON_NAME.sub(_wire_name, told)
         raise ProtocolError(INVALID_PARAMS, f"Invalid params: {faults}") from None
 
 
