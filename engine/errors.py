@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .jsonrpc import JsonValue, RequestId
+    from .protocol import InputRequired
 
 # The codes of JSON-RPC 2.0 and of the protocol (specification, basic/index, "Error Codes").
 PARSE_ERROR = -32700
@@ -29,6 +30,17 @@ UNSUPPORTED_VERSION = -32022
 
 class AntiphonError(Exception):
     """The root of every error that Antiphon raises on purpose."""
+
+
+class CallError(AntiphonError):
+    """An error that ended a call of a client; each also belongs to one of the families.
+
+    Attributes:
+        interim: the last interim result of the call, or None where none had come. Its state is
+            what another client would need to go on.
+    """
+
+    interim: InputRequired | None = None
 
 
 # -- ours -------------------------------------------------------------------------------------
@@ -116,7 +128,7 @@ def unsupported_version(
     )
 
 
-class InvalidReply(PeerError):
+class InvalidReply(CallError, PeerError):
     """The server sent something that is no valid reply to the request."""
 
 

@@ -11,8 +11,9 @@ from typing import Protocol, TypeAlias
 
 from attrs import define, frozen
 
-from .errors import WorldError
+from .errors import CallError, WorldError
 from .jsonrpc import Notification, Reply, Request
+from .limits import Limits
 
 
 @frozen
@@ -47,6 +48,24 @@ class Exchange:
     transport: str = "memory"
 
 
+class RequestHandler(Protocol):
+    """What a server end of a transport asks for the reply to a request."""
+
+    @property
+    def name(self) -> str:
+        """The server's name, for logs."""
+        ...
+
+    @property
+    def limits(self) -> Limits:
+        """What the transport holds its peer to."""
+        ...
+
+    async def handle(self, request: Request, exchange: Exchange) -> Reply:
+        """Serve one request. Every fault becomes a reply: only cancellation is raised."""
+        ...
+
+
 OnNotification: TypeAlias = Callable[[Notification], None]
 
 
@@ -73,7 +92,7 @@ class ClientTransport(Protocol):
         ...
 
 
-class TransportLost(WorldError):
+class TransportLost(CallError, WorldError):
     """The connection to the server broke before a reply came.
 
     Attributes:

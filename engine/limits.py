@@ -53,6 +53,9 @@ class Limits:
     page: int = 100
     """Items on a page of a list."""
 
+    listed: int = 10_000
+    """Items that a client takes from one list, over all its pages; an empty page counts as one."""
+
     def __attrs_post_init__(self) -> None:
         for name, value in attrs.asdict(self).items():
             if value < 1:

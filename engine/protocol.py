@@ -154,7 +154,7 @@ class InputRequired:
     """An ``InputRequiredResult``: questions, state, or both."""
 
     input_requests: JsonObject = field(factory=dict[str, JsonValue])
-    request_state: str | None = None
+    request_state: str | None = field(default=None, repr=False)
     meta: JsonObject = field(factory=dict[str, JsonValue])
 
 
@@ -270,8 +270,8 @@ _fast: Final = _build(detailed=False)
 _detailed: Final = _build(detailed=True)
 
 
-def structure(value: JsonValue, kind: type[T]) -> T:
-    """Take a JSON value for a message part.
+def structure(value: JsonValue, kind: type[T], *, part: str = "params") -> T:
+    """Take a JSON value for a message part; ``part`` names it in the error.
 
     Raises:
         ProtocolError: -32602 that names each fault and where it stands.
@@ -279,17 +279,17 @@ def structure(value: JsonValue, kind: type[T]) -> T:
     try:
         return _fast.structure(value, kind)
     except _MALFORMED:
-        return _explain(value, kind)
+        return _explain(value, kind, part)
 
 
-def _explain(value: JsonValue, kind: type[T]) -> T:
+def _explain(value: JsonValue, kind: type[T], part: str) -> T:
     # Only what failed is structured again, slowly, for a message that names the place.
     try:
         return _detailed.structure(value, kind)
     except BaseValidationError as error:
-        told = "; ".join(transform_error(error, path="params", format_exception=_fault))
+        told = "; ".join(transform_error(error, path=part, format_exception=_fault))
         faults = _PYTHON_NAME.sub(_wire_name, told)
-        raise ProtocolError(INVALID_PARAMS, f"Invalid params: {faults}") from None
+        raise ProtocolError(INVALID_PARAMS, f"Invalid {part}: {faults}") from None
 
 
 def read_meta(params: JsonObject) -> RequestMeta:

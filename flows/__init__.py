@@ -1,0 +1,1 @@
+"""Flows: machines declared as classes, and plain functions beside them."""

@@ -1,0 +1,380 @@
+"""One round of a machine: from what a request brought to an end or to the next questions.
+
+The round knows neither tokens nor transports, and does not care who answers: the caller may
+seal what it gets and wait for another request, or ask at once and take another round in the
+same call. Specification: basic/patterns/mrtr.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol, TypeAlias
+
+from attrs import define, field, frozen
+
+from .call import Call
+from .errors import UsageError, missing_capability
+from .jsonrpc import JsonObject, JsonValue
+from .limits import Limits
+from .outcomes import (
+    Answered,
+    Done,
+    Entered,
+    Event,
+    EventKind,
+    Failed,
+    Polled,
+    Refused,
+    Unavailable,
+    Unusable,
+)
+from .questions import Given, Invalid, Refusal, Single, lacking, merged
+from .sealing import question_digest
+
+
+@frozen
+class Frozen:
+    """A state as bytes, with the tag and version of the class that made it."""
+
+    tag: str
+    version: int
+    data: bytes
+
+
+@frozen
+class Progress:
+    """How far a state that is not ready has come.
+
+    Attributes:
+        done: work done so far; it must rise.
+        total: all the work, where it is known.
+        message: a sentence for the person who waits.
+        again_in: seconds after which the client should come back, or None to leave it to it.
+    """
+
+    done: float = 0.0
+    total: float | None = None
+    message: str | None = None
+    again_in: float | None = None
+
+
+@frozen
+class Asks:
+    """The state waits for answers to these questions, by key; ``together`` for a tuple."""
+
+    questions: Mapping[str, Single[Any]]
+    together: bool
+
+
+@frozen
+class Polls:
+    """The state is not ready."""
+
+    progress: Progress
+
+
+@frozen
+class MovesOn:
+    """The state goes on by itself, in the same round."""
+
+
+Wants: TypeAlias = Asks | Polls | MovesOn
+End: TypeAlias = Done[Any] | Failed
+
+
+class Machine(Protocol):
+    """A declared machine, seen from a round. States are opaque here."""
+
+    @property
+    def name(self) -> str:
+        """The name that clients call."""
+        ...
+
+    async def begin(self, call: Call[Any]) -> object:
+        """The first state, or an end."""
+        ...
+
+    def wants(self, state: object) -> Wants:
+        """What a state waits for; pure, from the state's own data."""
+        ...
+
+    def handles(self, state: object, kind: EventKind) -> bool:
+        """Whether the machine has an edge for this event."""
+        ...
+
+    async def move(self, state: object, event: Event, call: Call[Any]) -> object:
+        """Take an edge: the next state, or an end.
+
+        Raises:
+            IllegalMove: the handler returned what its signature does not allow.
+        """
+        ...
+
+    def freeze(self, state: object) -> Frozen:
+        """Pack a state exactly; raises SealingError where that cannot be."""
+        ...
+
+    def thaw(self, frozen: Frozen) -> object:
+        """Restore a state; raises TokenRefused where this machine cannot."""
+        ...
+
+
+@frozen
+class Resumed:
+    """A state that an earlier round left behind, and what was asked in it."""
+
+    state: object
+    frozen: Frozen
+    questions: Mapping[str, bytes] = field(factory=dict[str, bytes])
+    kept: Mapping[str, JsonValue] = field(factory=dict[str, JsonValue])
+    asked: int = 0
+    unusable: int = 0
+
+
+@frozen
+class Suspended:
+    """A round that ended in a question or a poll.
+
+    Attributes:
+        resume: what the next round must be given back.
+        requests: the ``inputRequests`` to send now, by key; empty for a poll.
+        progress: how far a poll is.
+    """
+
+    resume: Resumed
+    requests: Mapping[str, JsonObject]
+    progress: Progress | None = None
+
+
+@frozen
+class _Answers:
+    """The answers to one state's questions, as far as they are there."""
+
+    event: Event | None = None
+    kept: Mapping[str, JsonValue] = field(factory=dict[str, JsonValue])
+    faults: Mapping[str, str] = field(factory=dict[str, str])
+
+
+@define
+class Round:
+    """One round. ``limits`` bound how far a machine may run and repeat itself."""
+
+    machine: Machine
+    call: Call[Any]
+    limits: Limits
+    _moves: int = field(default=0, init=False)
+
+    async def run(
+        self, resumed: Resumed | None, responses: Mapping[str, JsonValue]
+    ) -> End | Suspended:
+        """Run until the machine ends, asks or polls.
+
+        Args:
+            resumed: what :class:`Suspended` handed out; None for an opening request, whose
+                responses may answer the first state's questions at once.
+            responses: the client's ``inputResponses``; unknown keys are ignored.
+
+        Raises:
+            ProtocolError: -32021 where a question needs what the client did not declare and the
+                machine has no edge for it.
+            IllegalMove, SealingError: the machine is at fault.
+            Exception: whatever a handler raises.
+        """
+        if resumed is None:
+            state = await self._settled(await self.machine.begin(self.call))
+            if isinstance(state, Done | Failed):
+                return state
+            resumed = Resumed(state, self.machine.freeze(state))
+            return await self._from(resumed, responses, opening=True)
+        return await self._from(resumed, responses, opening=False)
+
+    async def _from(
+        self, resumed: Resumed, responses: Mapping[str, JsonValue], *, opening: bool
+    ) -> End | Suspended:
+        """Take the edge that the responses open, or stay."""
+        wants = self.machine.wants(resumed.state)
+        if isinstance(wants, Asks):
+            answers = self._read(wants, resumed, responses, opening=opening)
+            if answers.event is None:
+                return await self._stay(resumed, wants, answers, opening=opening)
+            event = answers.event
+        elif opening:
+            return await self._rest(resumed, wants)
+        else:
+            event = Polled()
+        return await self._follow(resumed, event)
+
+    async def _follow(self, resumed: Resumed, event: Event) -> End | Suspended:
+        state = await self._settled(await self._moved(resumed.state, event))
+        if isinstance(state, Done | Failed):
+            return state
+        frozen = self.machine.freeze(state)
+        # A machine that comes back to where it was has made no progress.
+        asked = resumed.asked if frozen == resumed.frozen else 0
+        return await self._rest(Resumed(state, frozen, asked=asked), self.machine.wants(state))
+
+    async def _moved(self, state: object, event: Event) -> object:
+        self._moves += 1
+        if self._moves > self.limits.steps:
+            raise UsageError(
+                f"Flow {self.machine.name!r} moved {self.limits.steps} times in one round without "
+                "asking, polling or ending; mend the loop or raise limit steps"
+            )
+        self.call.event = event
+        if self.machine.handles(state, event.kind):
+            return await self.machine.move(state, event, self.call)
+        return Failed(_unhandled(self.machine.name, event))
+
+    async def _settled(self, state: object) -> object:
+        """Run automatic states until one waits."""
+        while not isinstance(state, Done | Failed):
+            if not isinstance(self.machine.wants(state), MovesOn):
+                return state
+            state = await self._moved(state, Entered())
+        return state
+
+    # -- answers ------------------------------------------------------------------------------
+
+    def _read(
+        self,
+        wants: Asks,
+        resumed: Resumed,
+        responses: Mapping[str, JsonValue],
+        *,
+        opening: bool,
+    ) -> _Answers:
+        given: dict[str, object] = {}
+        kept: dict[str, JsonValue] = {}
+        faults: dict[str, str] = {}
+        refusals: list[Refusal] = []
+        for key, question in wants.questions.items():
+            response = resumed.kept.get(key, responses.get(key))
+            # An answer counts only for the very question that was asked.
+            pinned = opening or resumed.questions.get(key) == question_digest(question.wire())
+            reading = question.read(response) if pinned and isinstance(response, dict) else None
+            match reading:
+                case Given(value):
+                    given[key], kept[key] = value, response
+                case Refusal():
+                    refusals.append(reading)
+                case Invalid(reason):
+                    faults[key] = reason
+                case None:
+                    pass
+        if refusals:
+            declined = any(refusal.how == "declined" for refusal in refusals)
+            return _Answers(Refused("declined" if declined else "cancelled"))
+        if faults and resumed.unusable >= self.limits.unusable:
+            return _Answers(Unusable("; ".join(faults.values())))
+        if len(given) == len(wants.questions):
+            values = tuple(given[key] for key in wants.questions)
+            return _Answers(Answered(values if wants.together else values[0]))
+        return _Answers(None, kept, faults)
+
+    async def _stay(
+        self, resumed: Resumed, wants: Asks, answers: _Answers, *, opening: bool
+    ) -> End | Suspended:
+        """Ask again what is missing or of no use, and keep what is good."""
+        still = Asks({k: q for k, q in wants.questions.items() if k not in answers.kept}, True)
+        unusable = resumed.unusable + bool(answers.faults)
+        again = Resumed(
+            resumed.state,
+            resumed.frozen,
+            kept=answers.kept,
+            asked=0 if opening else resumed.asked,
+            unusable=unusable,
+        )
+        return await self._rest(again, still, answers.faults)
+
+    # -- waiting ------------------------------------------------------------------------------
+
+    async def _rest(
+        self, resumed: Resumed, wants: Wants, faults: Mapping[str, str] | None = None
+    ) -> End | Suspended:
+        """Come to rest in a state that waits."""
+        if isinstance(wants, Polls):
+            progress = wants.progress
+            await self.call.progress(progress.done, progress.total, progress.message)
+            return Suspended(resumed, {}, progress)
+        if not isinstance(wants, Asks):
+            raise UsageError(f"Flow {self.machine.name!r} rests in a state that moves on by itself")
+        questions = wants.questions
+        if missing := self._missing(questions.values()):
+            return await self._unavailable(resumed, missing)
+        if resumed.asked >= self.limits.repeats:
+            return Failed(_stuck(self.machine.name, resumed))
+        if len(questions) > self.limits.questions:
+            raise UsageError(
+                f"Flow {self.machine.name!r} asks {len(questions)} questions in one round; "
+                f"limit questions is {self.limits.questions}"
+            )
+        digests = {key: question_digest(question.wire()) for key, question in questions.items()}
+        pinned = _pinned(resumed, digests)
+        return Suspended(pinned, _requests(questions, faults or {}))
+
+    def _missing(self, questions: Iterable[Single[Any]]) -> JsonObject:
+        return lacking(merged(q.needs for q in questions), self.call.capabilities)
+
+    async def _unavailable(self, resumed: Resumed, missing: JsonObject) -> End | Suspended:
+        if not self.machine.handles(resumed.state, "unavailable"):
+            raise missing_capability(
+                missing,
+                f"{self.machine.name!r} has to ask the user something, and this client has not "
+                f"declared that it can be asked: {_named(missing)}",
+            )
+        return await self._follow(resumed, Unavailable(missing))
+
+
+def _pinned(resumed: Resumed, digests: Mapping[str, bytes]) -> Resumed:
+    # The answers kept from earlier rounds stay pinned to the questions that they answered.
+    return Resumed(
+        resumed.state,
+        resumed.frozen,
+        {**{k: d for k, d in resumed.questions.items() if k in resumed.kept}, **digests},
+        resumed.kept,
+        resumed.asked + 1,
+        resumed.unusable,
+    )
+
+
+def _requests(
+    questions: Mapping[str, Single[Any]], faults: Mapping[str, str]
+) -> dict[str, JsonObject]:
+    return {
+        key: question.wire(
+            f"The last answer cannot be used: {faults[key]}." if key in faults else ""
+        )
+        for key, question in questions.items()
+    }
+
+
+def _named(missing: JsonObject) -> str:
+    parts = [
+        f"{name}.{part}" if part else name
+        for name, need in missing.items()
+        for part in (need if isinstance(need, dict) and need else ("",))
+    ]
+    return ", ".join(parts)
+
+
+def _unhandled(name: str, event: Event) -> str:
+    """The named end of an event that the flow has no edge for, in words for a model."""
+    match event:
+        case Refused("declined"):
+            return f"{name}: the user declined to answer, so nothing more was done. Do not retry."
+        case Refused():
+            return (
+                f"{name}: the user closed the question without answering, so nothing more was "
+                "done. Ask the user before calling again."
+            )
+        case Unusable(reason):
+            return f"{name}: the answer could not be used ({reason}), so nothing more was done."
+        case _:
+            return f"{name}: the call cannot go on from here ({event.kind})."
+
+
+def _stuck(name: str, resumed: Resumed) -> str:
+    return (
+        f"{name}: the same question ({resumed.frozen.tag}) was put {resumed.asked} times without "
+        "getting any further, so nothing more was done."
+    )

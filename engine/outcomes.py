@@ -1,0 +1,85 @@
+"""How a flow ends, and what makes it move."""
+
+from __future__ import annotations
+
+from typing import Generic, Literal, TypeAlias, TypeVar
+
+from attrs import frozen
+
+from .jsonrpc import JsonObject
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+@frozen
+class Done(Generic[T_co]):
+    """The flow has finished; ``result`` is what the caller asked for.
+
+    Text, an attrs value (sent as structured content and as text), content blocks, or any other
+    JSON value.
+    """
+
+    result: T_co
+
+
+@frozen
+class Failed:
+    """The flow has ended without a result; ``message`` is written for a model to act on."""
+
+    message: str
+
+
+End: TypeAlias = "Done[object] | Failed"
+
+EventKind = Literal[
+    "answered", "declined", "cancelled", "unusable", "unavailable", "polled", "entered"
+]
+
+
+@frozen
+class Answered:
+    """Every question of the state was answered; ``value`` has the type that it asked for."""
+
+    value: object
+    kind: Literal["answered"] = "answered"
+
+
+@frozen
+class Refused:
+    """The person declined, or closed the question without a choice."""
+
+    kind: Literal["declined", "cancelled"]
+
+
+@frozen
+class Unusable:
+    """Answers came that fail their schema, more often than they are asked for again."""
+
+    reason: str
+    kind: Literal["unusable"] = "unusable"
+
+
+@frozen
+class Unavailable:
+    """The client did not declare ``missing``, so the question cannot be put to it."""
+
+    missing: JsonObject
+    kind: Literal["unavailable"] = "unavailable"
+
+
+@frozen
+class Polled:
+    """The client came back to a state that was not ready."""
+
+    kind: Literal["polled"] = "polled"
+
+
+@frozen
+class Entered:
+    """The flow came to a state that moves on by itself."""
+
+    kind: Literal["entered"] = "entered"
+
+
+Event: TypeAlias = Answered | Refused | Unusable | Unavailable | Polled | Entered

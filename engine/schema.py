@@ -1,0 +1,170 @@
+"""JSON Schema from types, values from JSON, and validation between the two.
+
+Schemas are of draft 2020-12 and derived by msgspec from attrs classes; ``Annotated[T,
+Meta(description=..., ge=...)]`` says more about a field. Validation is jsonschema-rs without
+network access; structuring is cattrs. Specification: basic/index, "JSON Schema Usage".
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from decimal import Decimal
+from functools import lru_cache
+from typing import Final, TypeVar, cast
+from uuid import UUID
+
+import jsonschema_rs
+import msgspec
+from cattrs import BaseValidationError
+from cattrs.preconf.msgspec import make_converter
+
+from .errors import DefinitionError, UsageError
+from .jsonrpc import JsonObject, JsonValue
+
+T = TypeVar("T")
+
+
+def _from_text(parse: Callable[[str], T]) -> Callable[[object, object], T]:
+    return lambda value, _: parse(str(value))
+
+
+_converter: Final = make_converter()
+for _kind, _parse in (
+    (Decimal, Decimal),
+    (UUID, UUID),
+    (datetime.time, datetime.time.fromisoformat),
+):
+    _converter.register_structure_hook(_kind, _from_text(cast(Callable[[str], object], _parse)))
+
+
+def derive(kind: object, *, subject: str) -> JsonObject:
+    """The JSON Schema of a type, its root spelled out in place of a reference.
+
+    Raises:
+        DefinitionError: the type cannot be said in JSON Schema; it names ``subject``.
+    """
+    try:
+        schema = msgspec.json.schema(kind)
+    except (TypeError, NameError) as error:
+        raise DefinitionError(subject, [f"its type has no JSON Schema: {error}"]) from None
+    definitions = cast(dict[str, JsonObject], schema.pop("$defs", {}))
+    for definition in definitions.values():
+        definition.pop("title", None)  # the name of a Python class says nothing to a peer
+    reference = schema.pop("$ref", None)
+    if isinstance(reference, str):
+        name = reference.rsplit("/", 1)[-1]
+        schema = {**definitions[name], **schema}
+        if f'"#/$defs/{name}"' not in msgspec.json.encode(definitions).decode():
+            del definitions[name]
+    if definitions:
+        schema["$defs"] = definitions
+    return cast(JsonObject, _spell_enums(schema))
+
+
+def _spell_enums(node: JsonValue) -> JsonValue:
+    """A ``Literal`` of texts comes as ``enum`` without the ``type`` that hosts look for."""
+    if isinstance(node, list):
+        return [_spell_enums(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    spelled: JsonObject = {name: _spell_enums(member) for name, member in node.items()}
+    options = spelled.get("enum")
+    if isinstance(options, list) and "type" not in spelled and _all_text(options):
+        spelled = {"type": "string", **spelled}
+    return spelled
+
+
+def _all_text(options: list[JsonValue]) -> bool:
+    return all(isinstance(option, str) for option in options)
+
+
+class Validator:
+    """A compiled schema."""
+
+    def __init__(self, schema: JsonObject, *, subject: str = "The schema") -> None:
+        """Compile ``schema``.
+
+        Raises:
+            UsageError: it is no valid schema, or it refers to something outside itself.
+        """
+        try:
+            self._validator = jsonschema_rs.validator_for(
+                schema, validate_formats=True, offline=True
+            )
+        except (ValueError, jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError) as error:
+            raise UsageError(f"{subject} is not a valid JSON Schema: {error}") from None
+
+    def faults(self, value: JsonValue, *, most: int = 5) -> list[str]:
+        """What is wrong with ``value``, a sentence each; empty where nothing is."""
+        if self._validator.is_valid(value):
+            return []
+        told: list[str] = []
+        for error in self._validator.iter_errors(value):
+            if len(told) == most:
+                told.append("and more")
+                break
+            told.append(_say(error))
+        return told
+
+
+def _say(error: jsonschema_rs.ValidationError) -> str:
+    place = ".".join(str(part) for part in error.instance_path)
+    text = error.message if len(error.message) <= 300 else error.message[:300] + "..."
+    return f"{place}: {text}" if place else text
+
+
+@lru_cache(maxsize=512)
+def _compiled(text: bytes) -> Validator:
+    return Validator(cast(JsonObject, msgspec.json.decode(text)))
+
+
+def validator_of(schema: JsonObject) -> Validator:
+    """A validator for a schema made at run time; equal schemas are compiled once."""
+    return _compiled(msgspec.json.encode(schema))
+
+
+def build(value: JsonValue, kind: type[T]) -> T:
+    """Make a ``kind`` of a value that its schema has already accepted.
+
+    Raises:
+        ValueError: the class itself refuses it (an attrs validator, a format); the message
+            says why.
+    """
+    try:
+        return _converter.structure(value, kind)
+    except BaseValidationError as error:
+        raise ValueError(_first_cause(error)) from None
+    except (TypeError, KeyError, ArithmeticError) as error:
+        raise ValueError(str(error)) from None
+
+
+def _first_cause(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    return str(error)
+
+
+def plain(value: object) -> JsonValue:
+    """The JSON value of an attrs value, or of what else msgspec can say in JSON.
+
+    Raises:
+        UsageError: there is none (a foreign type, NaN or an infinity).
+    """
+    try:
+        made = cast(JsonValue, msgspec.to_builtins(_converter.unstructure(value)))
+    except (TypeError, ValueError, msgspec.MsgspecError) as error:
+        raise UsageError(f"{type(value).__name__} has no JSON form: {error}") from None
+    if not _finite(made):
+        raise UsageError("NaN and infinities have no JSON form")
+    return made
+
+
+def _finite(value: JsonValue) -> bool:
+    if isinstance(value, float):
+        return value - value == 0
+    if isinstance(value, dict):
+        return all(map(_finite, value.values()))
+    if isinstance(value, list):
+        return all(map(_finite, value))
+    return True
