@@ -36,6 +36,7 @@ _KEYWORDS: Final[dict[FieldType, tuple[str, ...]]] = {
 _HOPS: Final = 8
 """References and unions that one field may stand behind."""
 
+_MOST_FIELDS: Final = 1000
 _REMEMBERED_BYTES: Final = 8192
 
 
@@ -93,7 +94,7 @@ class AskedForm:
     """The fields of a form, and what its answers must satisfy."""
 
     fields: tuple[Field, ...]
-    _open: bool
+    _open: bool = field(repr=False)
     _validator: jsonschema_rs.Draft202012Validator = field(repr=False, eq=False)
 
     def fill(self, content: Mapping[str, object]) -> JsonObject:
@@ -107,13 +108,16 @@ class AskedForm:
 
     def faults(self, content: JsonObject) -> list[str]:
         """What is wrong with the content, a phrase each, without any value."""
-        faults: list[str] = []
-        if not self._open:
-            known = {f.name for f in self.fields}
-            faults += [f"the form has no field {name!r}" for name in content if name not in known]
-        if not self._validator.is_valid(content):
-            faults += _told(self._validator, content)
-        return faults
+        missing = [f.name for f in self.fields if f.required and f.name not in content]
+        return [
+            *self._unknown(content),
+            *(f"field {name!r} is missing" for name in missing),
+            *_told(self._validator, content),
+        ]
+
+    def _unknown(self, content: JsonObject) -> list[str]:
+        known = content if self._open else {f.name for f in self.fields}
+        return [f"the form has no field {name!r}" for name in content if name not in known]
 
 
 def _plain(default: Scalar | tuple[Scalar, ...] | None) -> JsonValue:
@@ -122,12 +126,9 @@ def _plain(default: Scalar | tuple[Scalar, ...] | None) -> JsonValue:
 
 def _told(validator: jsonschema_rs.Draft202012Validator, content: JsonObject) -> Iterator[str]:
     for error in validator.iter_errors(content):
-        kind = error.kind
-        if isinstance(kind, jsonschema_rs.ValidationErrorKind.Required):
-            yield f"field {kind.property!r} is missing"
-        else:
+        if error.instance_path:
             place = ".".join(map(str, error.instance_path))
-            yield f"field {place!r} does not satisfy {kind.name!r}"
+            yield f"field {place!r} does not satisfy {error.schema_path[-1]!r}"
 
 
 def read_form(schema: JsonObject) -> AskedForm:
@@ -149,20 +150,21 @@ def _read(schema: JsonObject) -> AskedForm:
     properties, required = schema.get("properties"), schema.get("required", [])
     if schema.get("type") != "object" or not isinstance(properties, dict):
         raise Malformed('requestedSchema needs "type": "object" and "properties"')
-    if not isinstance(required, list):
-        raise Malformed('"required" is not a list')
+    if len(properties) > _MOST_FIELDS:
+        raise Malformed(f"it has more than {_MOST_FIELDS} fields")
+    if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
+        raise Malformed('"required" is not a list of names')
     if strange := [name for name in required if name not in properties]:
         raise Malformed(f"it requires {strange[0]!r}, which it does not describe")
     nodes = {name: _node(name, node, schema) for name, node in properties.items()}
-    validator = _compile({name: node.flat() for name, node in nodes.items()}, required)
-    fields = tuple(node.field(name, name in required, validator) for name, node in nodes.items())
+    flat: JsonObject = {name: node.flat() for name, node in nodes.items()}
+    validator = _compile({"type": "object", "properties": flat, "required": required})
+    demanded = set(required)
+    fields = tuple(node.field(name, name in demanded) for name, node in nodes.items())
     return AskedForm(fields, schema.get("additionalProperties", False) is not False, validator)
 
 
-def _compile(
-    properties: dict[str, JsonValue], required: list[JsonValue]
-) -> jsonschema_rs.Draft202012Validator:
-    flat = {"type": "object", "properties": properties, "required": required}
+def _compile(flat: JsonObject) -> jsonschema_rs.Draft202012Validator:
     try:
         return jsonschema_rs.Draft202012Validator(flat, validate_formats=True)
     except (ValueError, jsonschema_rs.ReferencingError):
@@ -180,20 +182,18 @@ class _Node:
 
     def flat(self) -> JsonObject:
         """The schema that answers are checked against."""
-        flat: JsonObject = {"type": self.type}
+        flat: JsonObject = {"type": [self.type, "null"] if self.nullable else self.type}
         flat.update({k: self.members[k] for k in _KEYWORDS[self.type] if k in self.members})
         if self.type == "string" and self.members.get("format") in FORMATS:
             flat["format"] = self.members["format"]
-        options: JsonObject = {"enum": [c.value for c in self.choices]} if self.choices else {}
+        values: list[JsonValue] = [choice.value for choice in self.choices]
         if self.type == "array":
-            flat["items"] = options or {"type": "string"}
-        else:
-            flat.update(options)
-        return {"anyOf": [flat, {"type": "null"}]} if self.nullable else flat
+            flat["items"] = {"enum": values} if values else {"type": "string"}
+        elif values:
+            flat["enum"] = [*values, None] if self.nullable else values
+        return flat
 
-    def field(
-        self, name: str, required: bool, validator: jsonschema_rs.Draft202012Validator
-    ) -> Field:
+    def field(self, name: str, required: bool) -> Field:
         """What a screen shows of it."""
         read = self.members.get
         return Field(
@@ -202,7 +202,7 @@ class _Node:
             title=_text(read("title")),
             description=_text(read("description")),
             choices=self.choices,
-            default=self._default(name, validator),
+            default=self._default(),
             required=required,
             nullable=self.nullable,
             format=_text(read("format")),
@@ -215,13 +215,9 @@ class _Node:
             max_items=_whole(read("maxItems")),
         )
 
-    def _default(
-        self, name: str, validator: jsonschema_rs.Draft202012Validator
-    ) -> Scalar | tuple[Scalar, ...] | None:
+    def _default(self) -> Scalar | tuple[Scalar, ...] | None:
         default = self.members.get("default")
-        if default is None or any(
-            error.instance_path[:1] == [name] for error in validator.iter_errors({name: default})
-        ):
+        if default is None or not _compile(self.flat()).is_valid(default):
             return None
         if isinstance(default, list):
             return tuple(cast("list[Scalar]", default))

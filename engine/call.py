@@ -43,8 +43,10 @@ class Call(Generic[Args_co]):
     round: int = 1
     flow_id: str = ""
     event: Event | None = None
-    _progress_token: str | int | None = None
-    _notify: Callable[[Notification], Awaitable[None]] | None = field(default=None, repr=False)
+    _progress_token: str | int | None = field(default=None, alias="progress_token")
+    _notify: Callable[[Notification], Awaitable[None]] | None = field(
+        default=None, repr=False, alias="notify"
+    )
     _reported: float | None = field(default=None, init=False, repr=False)
 
     @property

@@ -6,7 +6,8 @@ Specification: server/tools, "Tool Result".
 from __future__ import annotations
 
 import base64
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import TypeAlias, cast
 
 from attrs import frozen
 
@@ -111,9 +112,12 @@ def tool_result(value: object) -> JsonObject:
         return {"content": [Text(value).wire()]}
     if isinstance(value, BLOCKS):
         return {"content": [value.wire()]}
-    if isinstance(value, list | tuple) and value and all(isinstance(v, BLOCKS) for v in value):
-        return {"content": [block.wire() for block in value]}
-    structured = plain(value)
+    if isinstance(value, list | tuple):
+        items = cast(Sequence[object], value)
+        blocks = [item for item in items if isinstance(item, BLOCKS)]
+        if blocks and len(blocks) == len(items):
+            return {"content": [block.wire() for block in blocks]}
+    structured = plain(cast(object, value))
     return {
         "content": [Text(dumps(structured).decode()).wire()],
         "structuredContent": structured,

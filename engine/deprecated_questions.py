@@ -56,6 +56,11 @@ def _messages(prompt: str | Sequence[SamplingMessage]) -> tuple[SamplingMessage,
     return (SamplingMessage("user", prompt),) if isinstance(prompt, str) else tuple(prompt)
 
 
+def _something_to_say(_: object, __: object, prompt: tuple[SamplingMessage, ...]) -> None:
+    if not prompt:
+        raise UsageError("Sample(prompt) needs at least one message")
+
+
 @frozen
 class Sample(Single[Sampled]):
     """A request to the client's language model.
@@ -67,18 +72,13 @@ class Sample(Single[Sampled]):
         key: the name of the answer on the wire.
     """
 
-    prompt: tuple[SamplingMessage, ...] = field(converter=_messages)
+    prompt: tuple[SamplingMessage, ...] = field(converter=_messages, validator=_something_to_say)
     max_tokens: int = 1000
     system: str | None = field(default=None, kw_only=True)
     temperature: float | None = field(default=None, kw_only=True)
     stop: tuple[str, ...] = field(default=(), kw_only=True)
     preferences: JsonObject | None = field(default=None, kw_only=True)
     key: str | None = field(default=None, kw_only=True)
-
-    @prompt.validator
-    def _something_to_say(self, _: object, prompt: tuple[SamplingMessage, ...]) -> None:
-        if not prompt:
-            raise UsageError("Sample(prompt) needs at least one message")
 
     @property
     def needs(self) -> JsonObject:

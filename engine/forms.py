@@ -9,9 +9,18 @@ no ``$schema`` and no reference, since hosts trip over them. Specification: clie
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from enum import Enum
 from functools import lru_cache
-from typing import Annotated, Final, Literal, TypeAlias, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    TypeAlias,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import attrs
 import msgspec
@@ -150,7 +159,8 @@ def _literals(hint: object) -> Iterator[object]:
 def _unwrapped(kind: inspect.Type) -> tuple[inspect.Type, JsonObject]:
     extras: JsonObject = {}
     while isinstance(kind, inspect.Metadata):
-        extras = {**cast(JsonObject, kind.extra_json_schema or {}), **extras}
+        more: object = cast(Any, kind).extra_json_schema
+        extras = {**cast(JsonObject, more or {}), **extras}
         kind = kind.type
     return kind, extras
 
@@ -250,7 +260,7 @@ def _options(kind: inspect.LiteralType | inspect.EnumType) -> Iterator[str]:
     values = (
         kind.values
         if isinstance(kind, inspect.LiteralType)
-        else [cast(Enum, member).value for member in kind.cls]
+        else [member.value for member in kind.cls]
     )
     for value in values:
         if not isinstance(value, str):

@@ -8,7 +8,7 @@ same call. Specification: basic/patterns/mrtr.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeGuard
 
 from attrs import define, field, frozen
 
@@ -182,7 +182,7 @@ class Round:
         """
         if resumed is None:
             state = await self._settled(await self.machine.begin(self.call))
-            if isinstance(state, Done | Failed):
+            if _is_end(state):
                 return state
             resumed = Resumed(state, self.machine.freeze(state))
             return await self._from(resumed, responses, opening=True)
@@ -206,7 +206,7 @@ class Round:
 
     async def _follow(self, resumed: Resumed, event: Event) -> End | Suspended:
         state = await self._settled(await self._moved(resumed.state, event))
-        if isinstance(state, Done | Failed):
+        if _is_end(state):
             return state
         frozen = self.machine.freeze(state)
         # A machine that comes back to where it was has made no progress.
@@ -227,7 +227,7 @@ class Round:
 
     async def _settled(self, state: object) -> object:
         """Run automatic states until one waits."""
-        while not isinstance(state, Done | Failed):
+        while not _is_end(state):
             if not isinstance(self.machine.wants(state), MovesOn):
                 return state
             state = await self._moved(state, Entered())
@@ -323,6 +323,10 @@ class Round:
                 f"declared that it can be asked: {_named(missing)}",
             )
         return await self._follow(resumed, Unavailable(missing))
+
+
+def _is_end(state: object) -> TypeGuard[End]:
+    return isinstance(state, Done | Failed)
 
 
 def _pinned(resumed: Resumed, digests: Mapping[str, bytes]) -> Resumed:

@@ -167,6 +167,12 @@ class Consent:
     """The person agreed to open a link; it says nothing about what happened there."""
 
 
+def _absolute(_: object, __: object, url: str) -> None:
+    parts = urlsplit(url)
+    if not parts.scheme or not (parts.netloc or parts.path):
+        raise UsageError("Link(message, url) needs an absolute URL")
+
+
 @frozen
 class Link(Single[Consent]):
     """A link that the person is asked to open (URL mode), for what must not pass the client.
@@ -176,14 +182,8 @@ class Link(Single[Consent]):
     """
 
     message: str
-    url: str = field()
+    url: str = field(validator=_absolute)
     key: str | None = field(default=None, kw_only=True)
-
-    @url.validator
-    def _absolute(self, _: object, url: str) -> None:
-        parts = urlsplit(url)
-        if not parts.scheme or not (parts.netloc or parts.path):
-            raise UsageError("Link(message, url) needs an absolute URL")
 
     @property
     def needs(self) -> JsonObject:
@@ -255,6 +255,9 @@ def merged(needs: Iterable[JsonObject]) -> JsonObject:
     return whole
 
 
+_FORMS_ONLY: Final[JsonObject] = {"form": {}}
+
+
 def lacking(needs: JsonObject, declared: JsonObject) -> JsonObject:
     """The part of ``needs`` that a client has not declared; empty where it has all.
 
@@ -267,7 +270,7 @@ def lacking(needs: JsonObject, declared: JsonObject) -> JsonObject:
             missing[name] = need
             continue
         if name == "elicitation" and not offer:
-            offer = {"form": {}}
+            offer = _FORMS_ONLY
         if isinstance(need, dict) and (parts := {k: v for k, v in need.items() if k not in offer}):
             missing[name] = parts
     return missing

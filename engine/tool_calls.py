@@ -102,7 +102,7 @@ class ToolCall:
 
     def _call(self, arguments: object) -> Call[Any]:
         claims = self.claims
-        return Call(
+        return Call[Any](
             arguments,
             principal=self.exchange.principal,
             client=self.meta.client,

@@ -92,10 +92,10 @@ class Freezer:
         Raises:
             SealingError: it would not; the message names the field.
         """
+        name = type(state).__name__
+        if not isinstance(state, State) or self._states.get(tag_of(type(state))) is not type(state):
+            raise SealingError(f"{name} is no state of this flow")
         cls = type(state)
-        if not isinstance(state, State) or self._states.get(tag_of(cls)) is not cls:
-            raise SealingError(f"{cls.__name__} is no state of this flow")
-        name = cls.__name__
         try:
             data = pack(self._converter.unstructure(state))
             back = self._converter.structure(cast(Any, unpack(data)), cls)

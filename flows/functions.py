@@ -25,7 +25,8 @@ from .hints import Unreadable, hints_of, members, spoken
 
 ToolFunction: TypeAlias = Callable[..., Coroutine[Any, Any, Any]]
 
-_UNSTRUCTURED: Final = (str, type(None), Any, object, *BLOCKS)
+_BLOCKS: Final = frozenset[object](BLOCKS)
+_UNSTRUCTURED: Final = frozenset[object]((str, type(None), Any, object, *BLOCKS))
 
 
 @frozen
@@ -139,5 +140,5 @@ def output_schema(hint: object, subject: str) -> JsonObject | None:
 
 def _is_unstructured(hint: object) -> bool:
     if get_origin(hint) in (list, tuple):
-        return any(part in BLOCKS for arg in get_args(hint) for part in members(arg))
+        return any(part in _BLOCKS for arg in get_args(hint) for part in members(arg))
     return hint in _UNSTRUCTURED

@@ -7,7 +7,7 @@ else (the check, the table, the picture, the walks of the tests) reads the graph
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from attrs import define, field, frozen
 
@@ -127,7 +127,7 @@ class _Reader:
     def _marked(self) -> Iterator[tuple[str, Callable[..., Any]]]:
         names = dict.fromkeys(name for cls in reversed(self.flow.__mro__) for name in vars(cls))
         for name in names:
-            function = getattr(self.flow, name, None)
+            function: Any = getattr(self.flow, name, None)
             if hasattr(function, EDGES):
                 yield name, function
 
@@ -188,7 +188,7 @@ class _Reader:
         for state in states:
             self.faults.extend(freezer.faults(state))
             if issubclass(state, Asking):
-                needs.extend(self._needs(state))
+                needs.extend(self._needs(cast("type[Asking[Any]]", state)))
         return merged(needs)
 
     def _check_reach(self, states: tuple[type[State], ...]) -> None:
@@ -228,7 +228,9 @@ class _Reader:
             tags[tag] = state.__name__
 
     def _needs(self, state: type[Asking[Any]]) -> Iterator[JsonObject]:
-        if state.ask is Asking.ask:
+        if "ask" not in {
+            name for cls in state.__mro__[:-1] if cls is not Asking for name in vars(cls)
+        }:
             self.faults.append(f"state {state.__name__} asks nothing: it has no `def ask(self)`")
             return
         answer = argument_of(state, Asking)
@@ -247,9 +249,12 @@ class _Reader:
                 if source is state:
                     yield from (Edge(state, kind, t, handler.name) for t in handler.targets)
             if issubclass(state, Asking):
-                for kind in _IMPLIED:
-                    if (state, kind) not in self.handlers:
-                        yield Edge(state, kind, Failed, None)
+                yield from self._implied(cast("type[State]", state))
+
+    def _implied(self, state: type[State]) -> Iterator[Edge]:
+        for kind in _IMPLIED:
+            if (state, kind) not in self.handlers:
+                yield Edge(state, kind, Failed, None)
 
 
 def _moving(state: type[State]) -> EventKind:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from functools import lru_cache
+from typing import Any, cast
 
 from attrs import frozen
 
@@ -37,7 +38,7 @@ class FlowMachine:
     def wants(self, state: object) -> Wants:
         """What a state waits for."""
         if isinstance(state, Asking):
-            asking: Asking[Any] = state
+            asking = cast("Asking[Any]", state)
             question = asking.ask()
             return Asks(dict(_keyed(asking, question)), isinstance(question, Together))
         if isinstance(state, Polling):
@@ -80,9 +81,14 @@ class FlowMachine:
         return self._graph.freezer.thaw(frozen)
 
 
+@lru_cache(maxsize=1024)
+def _key_of(tag: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", tag).lower()
+
+
 def _keyed(state: Asking[Any], question: Question[Any]) -> Iterator[tuple[str, Single[Any]]]:
     """A question's own key, or one made from the state's tag."""
-    key = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", tag_of(type(state))).lower()
+    key = _key_of(tag_of(type(state)))
     if isinstance(question, Together):
         for number, part in enumerate(question.questions, start=1):
             yield part.key or f"{key}_{number}", part

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 from ..engine.errors import UsageError
 from ..engine.jsonrpc import JsonObject
@@ -55,11 +55,12 @@ class Server(ServerCore):
         if tool is None:
             return partial(self._function, name=name, title=title)
         if isinstance(tool, Flow):
-            return self._flow(tool, name or tool.name, title or tool.title)
-        if isinstance(tool, type) or not callable(tool):
+            flow = cast("Flow[Any]", tool)
+            return self._flow(flow, name or flow.name, title or flow.title)
+        if inspect.isclass(tool) or not callable(tool):
             raise UsageError(
                 f"server.tool takes a flow object or an async function, not {tool!r}"
-                + ("; make an object of the class" if isinstance(tool, type) else "")
+                + ("; make an object of the class" if inspect.isclass(tool) else "")
             )
         return self._function(tool, name=name, title=title)
 
