@@ -80,7 +80,7 @@ class Graph:
 
 
 _IMPLIED: Final[tuple[EventKind, ...]] = ("declined", "cancelled", "unusable")
-"""Events of an asking state that end the flow, in words for the model, unless it handles them."""
+"""Events of a state that asks a person, which end the flow, in words for the model, unless it handles them."""
 
 
 def read_graph(flow: type, args: object) -> Graph:
@@ -101,6 +101,7 @@ class _Reader:
         factory=dict[tuple[type[State], EventKind], Handler]
     )
     results: list[object] = field(factory=list[object])
+    _needs: dict[type[State], JsonObject] = field(factory=dict[type[State], JsonObject])
 
     def read(self) -> Graph:
         begin = self._begin()
@@ -184,12 +185,11 @@ class _Reader:
             self._check_reach(states)
             self._check_ends(states)
         self._check_tags(states)
-        needs: list[JsonObject] = []
         for state in states:
             self.faults.extend(freezer.faults(state))
             if issubclass(state, Asking):
-                needs.extend(self._needs(cast("type[Asking[Any]]", state)))
-        return merged(needs)
+                self._read_needs(cast("type[Asking[Any]]", state))
+        return merged(self._needs.values())
 
     def _check_reach(self, states: tuple[type[State], ...]) -> None:
         for state in dict.fromkeys(state for state, _ in self.handlers):
@@ -227,7 +227,7 @@ class _Reader:
                 self.faults.append(f"states {tags[tag]} and {state.__name__} have one tag: {tag!r}")
             tags[tag] = state.__name__
 
-    def _needs(self, state: type[Asking[Any]]) -> Iterator[JsonObject]:
+    def _read_needs(self, state: type[Asking[Any]]) -> None:
         if "ask" not in {
             name for cls in state.__mro__[:-1] if cls is not Asking for name in vars(cls)
         }:
@@ -235,7 +235,7 @@ class _Reader:
             return
         answer = argument_of(state, Asking)
         try:
-            yield needs_of(answer, state.__name__)
+            self._needs[state] = needs_of(answer, state.__name__)
         except Unreadable as fault:
             self.faults.append(str(fault))
 
@@ -248,8 +248,8 @@ class _Reader:
             for (source, kind), handler in self.handlers.items():
                 if source is state:
                     yield from (Edge(state, kind, t, handler.name) for t in handler.targets)
-            if issubclass(state, Asking):
-                yield from self._implied(cast("type[State]", state))
+            if "elicitation" in self._needs.get(state, {}):
+                yield from self._implied(state)
 
     def _implied(self, state: type[State]) -> Iterator[Edge]:
         for kind in _IMPLIED:

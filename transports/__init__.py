@@ -1,0 +1,1 @@
+"""What carries the messages: stdio, HTTP, memory, and the command line."""

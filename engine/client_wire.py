@@ -1,0 +1,196 @@
+"""One request of a client and its reply: ids, ``_meta``, progress, the time limit, the revision.
+
+Specification: basic/index, "_meta"; basic/versioning; basic/patterns/progress and cancellation.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import secrets
+from collections.abc import Callable
+from typing import Final, TypeAlias, TypeGuard
+
+import trio
+from attrs import define, field, frozen
+
+from .call_errors import LegTimeout, ServerError, VersionMismatch
+from .conversation import server_of
+from .errors import UNSUPPORTED_VERSION, InvalidReply
+from .exchange import ClientTransport
+from .jsonrpc import JsonObject, JsonValue, Notification, Reply, Request, Success
+from .protocol import (
+    META_CAPABILITIES,
+    META_CLIENT,
+    META_VERSION,
+    SUPPORTED_VERSIONS,
+    Implementation,
+)
+
+ProgressCallback: TypeAlias = Callable[[float, float | None, str | None], None]
+"""Called with what is done, the total where it is known, and a message where there is one.
+
+A plain function that returns at once: it runs where the transport reads. To do more, let it put
+the numbers into a memory channel that another task reads. What it raises ends the call.
+"""
+
+_BURST: Final = 1000
+_PER_SECOND: Final = 100
+"""A flood of progress reaches a callback at this rate once the burst is used up."""
+
+
+@define
+class _ProgressGate:
+    """Passes on the progress of one leg: only its own, only forward, never a flood."""
+
+    token: str
+    callback: ProgressCallback
+    scope: trio.CancelScope
+    failure: Exception | None = None
+    _open: bool = True
+    _reached: float = -math.inf
+    _allowance: float = _BURST
+    _refilled: float = field(factory=trio.current_time)
+
+    def __call__(self, notification: Notification) -> None:
+        params = notification.params
+        if not self._open or notification.method != "notifications/progress":
+            return
+        done, total, message = map(params.get, ("progress", "total", "message"))
+        if params.get("progressToken") != self.token or not _is_number(done):
+            return
+        if done <= self._reached or not self._admits():
+            return
+        self._reached = done
+        try:
+            self.callback(
+                done,
+                total if _is_number(total) else None,
+                message if isinstance(message, str) else None,
+            )
+        except Exception as error:
+            # It must not hurt the transport's task: it is raised where the call was made.
+            self.close()
+            self.failure = error
+            self.scope.cancel()
+
+    def close(self) -> None:
+        """What comes later belongs to no leg."""
+        self._open = False
+
+    def _admits(self) -> bool:
+        now = trio.current_time()
+        refill = (now - self._refilled) * _PER_SECOND
+        self._allowance = min(self._allowance + refill, _BURST)
+        self._refilled = now
+        if self._allowance < 1:
+            return False
+        self._allowance -= 1
+        return True
+
+
+def _is_number(value: JsonValue) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _unheard(notification: Notification) -> None:
+    """Nobody listens."""
+
+
+@frozen
+class Outgoing:
+    """A request before it has an id."""
+
+    method: str
+    params: JsonObject = field(repr=False)
+    capabilities: JsonObject
+    meta: JsonObject = field(repr=False)
+    progress: ProgressCallback | None = None
+
+
+@define
+class Wire:
+    """The client's end of a transport."""
+
+    transport: ClientTransport
+    info: Implementation
+    timeout: float
+    server: str | None = None
+    _version: str = SUPPORTED_VERSIONS[0]
+    # Two processes that share a conversation must not use one id twice.
+    _tag: str = field(factory=lambda: secrets.token_hex(4))
+    _numbers: itertools.count[int] = field(factory=lambda: itertools.count(1))
+
+    async def send(self, outgoing: Outgoing) -> JsonObject:
+        """Send a request; the result of its reply.
+
+        Where the server refuses the revision and names one that both speak, it is sent once more.
+
+        Raises:
+            ServerError: the server answered with an error.
+            LegTimeout: no reply came in time; the request was cancelled.
+            InvalidReply, TransportLost: see :class:`ClientTransport`.
+        """
+        try:
+            return await self._once(outgoing)
+        except ServerError as refusal:
+            if refusal.code != UNSUPPORTED_VERSION:
+                raise
+            self._version = _common_version(refusal)
+        return await self._once(outgoing)
+
+    async def _once(self, outgoing: Outgoing) -> JsonObject:
+        id = f"{self._tag}-{next(self._numbers)}"
+        request = Request(id, outgoing.method, self._params(id, outgoing))
+        result = self._result(await self._exchange(request, outgoing.progress), request)
+        self.server = server_of(result) or self.server
+        return result
+
+    def _params(self, id: str, outgoing: Outgoing) -> JsonObject:
+        meta: JsonObject = {
+            **outgoing.meta,
+            META_VERSION: self._version,
+            META_CLIENT: self.info.wire(),
+            META_CAPABILITIES: outgoing.capabilities,
+        }
+        if outgoing.progress is not None:
+            meta["progressToken"] = id
+        return {**outgoing.params, "_meta": meta}
+
+    async def _exchange(self, request: Request, progress: ProgressCallback | None) -> Reply:
+        with trio.CancelScope(deadline=trio.current_time() + self.timeout) as scope:
+            if progress is None:
+                return await self.transport.exchange(request, _unheard)
+            gate = _ProgressGate(str(request.id), progress, scope)
+            try:
+                reply = await self.transport.exchange(request, gate)
+                if gate.failure is None:
+                    return reply
+            finally:
+                gate.close()
+        if progress is not None and gate.failure is not None:
+            raise gate.failure
+        raise LegTimeout(
+            f"{self.transport.name} gave no reply to {request.method} within leg_timeout, "
+            f"{self.timeout:g} s; the request was cancelled, and may have been served all the same",
+            self.timeout,
+        )
+
+    def _result(self, reply: Reply, request: Request) -> JsonObject:
+        # A server that could not read the id answers without one.
+        answers = reply.id == request.id or (reply.id is None)
+        if not answers:
+            raise InvalidReply(f"{self.transport.name} answered another request than was sent")
+        if isinstance(reply, Success):
+            return reply.result
+        raise ServerError(reply.code, reply.message, reply.data)
+
+
+def _common_version(refusal: ServerError) -> str:
+    data = refusal.data
+    named = data.get("supported") if isinstance(data, dict) else None
+    theirs = [v for v in named if isinstance(v, str)] if isinstance(named, list) else []
+    for version in SUPPORTED_VERSIONS:
+        if version in theirs:
+            return version
+    raise VersionMismatch(refusal, SUPPORTED_VERSIONS, theirs) from None

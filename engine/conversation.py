@@ -1,0 +1,324 @@
+"""A call's rounds as a value: what to send next, and what a reply makes of it.
+
+Nothing here waits or does input and output. A reply makes a new value out of an old one, so a
+leg that fails or is cancelled leaves the conversation where it was. Specification:
+basic/patterns/mrtr; basic/index, "ResultType".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, Generic, TypeAlias, TypeVar
+
+import attrs
+from attrs import field, frozen
+
+from .asked import InputRequest, Origin, Response
+from .asked_round import KINDS, read_questions
+from .call_errors import Kind, RoundsExceeded
+from .errors import CallError, InvalidReply, ProtocolError, UsageError
+from .jsonrpc import JsonObject, JsonValue
+from .pacing import Backoff, Schedule, retry_hint
+from .protocol import (
+    COMPLETE,
+    INPUT_REQUIRED,
+    META_SERVER,
+    CallToolResult,
+    Implementation,
+    InputRequired,
+    structure,
+)
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+# -- what can carry rounds --------------------------------------------------------------------
+
+
+@frozen
+class Carrier(Generic[R]):
+    """A method whose results may be interim.
+
+    Attributes:
+        method: the JSON-RPC method.
+        names: the parameter that says what is called.
+        read: makes the complete result; raises ``ProtocolError``.
+    """
+
+    method: str
+    names: str
+    read: Callable[[JsonObject], R]
+
+
+def _read_tool_result(result: JsonObject) -> CallToolResult:
+    present: JsonValue = "structuredContent" in result
+    return structure({**result, "has_structured": present}, CallToolResult, part="result")
+
+
+TOOL_CALL: Final = Carrier("tools/call", "name", _read_tool_result)
+
+
+def read_complete(result: JsonObject, kind: type[T], said_by: str) -> T:
+    """Take the result of a method that has no rounds.
+
+    Raises:
+        InvalidReply: it is interim, of an unknown type, or malformed.
+    """
+    if result_type(result, said_by) != COMPLETE:
+        raise InvalidReply(f"{said_by} sent an interim result, which this method cannot have")
+    try:
+        return structure(result, kind, part="result")
+    except ProtocolError as error:
+        raise InvalidReply(f"{said_by}: {error.message}") from None
+
+
+def result_type(result: JsonObject, said_by: str) -> str:
+    """``complete`` or ``input_required``. It alone decides; where it is absent: complete.
+
+    Raises:
+        InvalidReply: it is anything else.
+    """
+    kind = result.get("resultType", COMPLETE)
+    if isinstance(kind, str) and kind in (COMPLETE, INPUT_REQUIRED):
+        return kind
+    raise InvalidReply(f"{said_by} sent a result of a type that this client does not know")
+
+
+def server_of(result: JsonObject) -> str | None:
+    """How the server names itself in a result, where it does so readably."""
+    meta = result.get("_meta")
+    if not isinstance(meta, dict) or META_SERVER not in meta:
+        return None
+    try:
+        return structure(meta[META_SERVER], Implementation).name
+    except ProtocolError:
+        return None
+
+
+# -- steps ------------------------------------------------------------------------------------
+
+
+@frozen
+class Asked:
+    """The server asks; the conversation goes on with one answer for each key."""
+
+    questions: Mapping[str, InputRequest]
+
+
+@frozen
+class Waiting:
+    """The server is not ready; ``after`` seconds from now is a good time to ask again."""
+
+    after: float
+
+
+Step: TypeAlias = Asked | Waiting | R
+
+
+@frozen(kw_only=True)
+class Rules:
+    """What a client puts up with in one conversation.
+
+    Attributes:
+        max_rounds: rounds with questions.
+        max_polls: rounds without.
+        questions: questions of one round.
+        schedule: the waits between polls.
+    """
+
+    max_rounds: int = 10
+    max_polls: int = 1000
+    questions: int = 16
+    schedule: Schedule = field(factory=Backoff)
+
+
+@frozen(kw_only=True)
+class Tally:
+    """What has happened in a conversation, for a record of it.
+
+    Attributes:
+        legs: requests that were answered.
+        rounds: interim results with questions.
+        polls: interim results without.
+        accepted, declined, cancelled: answers of people.
+        answered: answers to sampling and roots.
+    """
+
+    legs: int = 0
+    rounds: int = 0
+    polls: int = 0
+    accepted: int = 0
+    declined: int = 0
+    cancelled: int = 0
+    answered: int = 0
+
+
+_COUNTED: Final = {
+    "accept": "accepted",
+    "decline": "declined",
+    "cancel": "cancelled",
+    "answer": "answered",
+}
+
+
+# -- rounds -----------------------------------------------------------------------------------
+
+
+@frozen(kw_only=True)
+class Rounds(Generic[R]):
+    """One logical call, as it stands.
+
+    Attributes:
+        carrier: the method.
+        target: the parameters that every leg repeats unchanged.
+        meta: what the caller adds to every leg's ``_meta``.
+        kinds: the kinds of question that are declared.
+        via: the target of the client, by the name that this program gave it.
+        server: how the server names itself, or ``via``.
+        deadline: on the wall clock, in seconds since the epoch; None for never.
+        people: seconds that callbacks have taken so far.
+        streak: polls since the last round with questions.
+        interim: the last interim result.
+        step: what is next; None before the first leg.
+        done: whether ``step`` is the result.
+    """
+
+    carrier: Carrier[R]
+    target: JsonObject = field(repr=False)
+    meta: JsonObject = field(factory=dict[str, JsonValue], repr=False)
+    kinds: frozenset[Kind] = frozenset(KINDS)
+    via: str
+    server: str
+    deadline: float | None = None
+    people: float = 0.0
+    streak: int = 0
+    tally: Tally = Tally()
+    interim: InputRequired | None = field(default=None, repr=False)
+    step: Step[R] | None = field(default=None, repr=False)
+    done: bool = False
+
+    @property
+    def origin(self) -> Origin:
+        """Where the questions of this call come from."""
+        name = str(self.target.get(self.carrier.names))
+        return Origin(self.server, self.via, self.carrier.method, name)
+
+    def respond(self, answers: Mapping[str, Any] | None) -> dict[str, Response]:
+        """Check the answers to this step's questions.
+
+        Raises:
+            UsageError: the call is over, or the keys are not those of the questions.
+            AnswerInvalid: a question does not allow its answer.
+        """
+        if self.done:
+            raise UsageError(f"The call of {self.origin} is finished; begin another one")
+        questions = self.step.questions if isinstance(self.step, Asked) else {}
+        given = answers or {}
+        if missing := sorted(questions.keys() - given.keys()):
+            raise UsageError(f"{self.origin} waits for answers to {', '.join(missing)}")
+        if strange := sorted(given.keys() - questions.keys()):
+            raise UsageError(f"{self.origin} did not ask for {', '.join(map(str, strange))}")
+        return {key: question.respond(given[key]) for key, question in questions.items()}
+
+    def leg(self, responses: Mapping[str, Response]) -> Leg[R]:
+        """The next request, with the answers to this step's questions."""
+        params: JsonObject = dict(self.target)
+        if responses:
+            params["inputResponses"] = {key: r.wire for key, r in responses.items()}
+        if self.interim is not None and self.interim.request_state is not None:
+            params["requestState"] = self.interim.request_state
+        return Leg(self, params, _counted(self.tally, responses))
+
+    def resumed(self, rules: Rules) -> Rounds[R]:
+        """The same with its step worked out anew from the last interim result."""
+        if self.interim is None:
+            return self
+        return attrs.evolve(self, step=self._step(self.interim, rules))
+
+    def _step(self, interim: InputRequired, rules: Rules) -> Asked | Waiting:
+        if interim.input_requests:
+            questions = read_questions(
+                interim.input_requests, self.origin, self.kinds, rules.questions
+            )
+            return Asked(MappingProxyType(questions))
+        return Waiting(rules.schedule.after(self.streak, retry_hint(interim.meta)))
+
+
+def _counted(tally: Tally, responses: Mapping[str, Response]) -> Tally:
+    counts = Counter(_COUNTED[response.action] for response in responses.values())
+    changed = {name: getattr(tally, name) + more for name, more in counts.items()}
+    return attrs.evolve(tally, legs=tally.legs + 1, **changed)
+
+
+@frozen
+class Leg(Generic[R]):
+    """One request of a conversation, and what its reply leads to."""
+
+    rounds: Rounds[R]
+    params: JsonObject = field(repr=False)
+    tally: Tally
+
+    def taken(self, result: JsonObject, rules: Rules) -> Rounds[R]:
+        """The conversation after this result.
+
+        Raises:
+            InvalidReply: the result is none.
+            QuestionRefused: it asks what is not declared.
+            RoundsExceeded: it is one interim result too many.
+        """
+        rounds = attrs.evolve(
+            self.rounds, tally=self.tally, server=server_of(result) or self.rounds.server
+        )
+        said_by = str(rounds.origin)
+        if result_type(result, said_by) == INPUT_REQUIRED:
+            return _asked_again(rounds, read_interim(result, said_by), rules)
+        try:
+            complete = rounds.carrier.read(result)
+        except ProtocolError as error:
+            raise InvalidReply(f"{said_by}: {error.message}") from None
+        return attrs.evolve(rounds, interim=None, step=complete, done=True)
+
+
+def read_interim(result: JsonObject, said_by: str) -> InputRequired:
+    """Take an ``InputRequiredResult``.
+
+    Raises:
+        InvalidReply: it is malformed, or brings neither questions nor a state.
+    """
+    try:
+        interim = structure(result, InputRequired, part="result")
+    except ProtocolError as error:
+        raise InvalidReply(f"{said_by}: {error.message}") from None
+    if not interim.input_requests and interim.request_state is None:
+        raise InvalidReply(f"{said_by} sent an interim result with neither questions nor state")
+    return interim
+
+
+def _asked_again(rounds: Rounds[R], interim: InputRequired, rules: Rules) -> Rounds[R]:
+    asks = bool(interim.input_requests)
+    tally = rounds.tally
+    tally = attrs.evolve(tally, rounds=tally.rounds + asks, polls=tally.polls + (not asks))
+    streak = 0 if asks else rounds.streak + 1
+    rounds = attrs.evolve(rounds, interim=interim, tally=tally, streak=streak)
+    try:
+        rounds = rounds.resumed(rules)
+        _check_limits(rounds, rules)
+    except CallError as error:
+        error.interim = interim
+        raise
+    return rounds
+
+
+def _check_limits(rounds: Rounds[R], rules: Rules) -> None:
+    tally, step = rounds.tally, rounds.step
+    if tally.rounds <= rules.max_rounds and tally.polls <= rules.max_polls:
+        return
+    if isinstance(step, Asked):
+        asked = ", ".join(map(repr, step.questions))
+        told = f"asks again (for {asked}) after {rules.max_rounds} rounds; limit max_rounds"
+    else:
+        told = f"is still not ready after {rules.max_polls} polls; limit max_polls"
+    raise RoundsExceeded(f"{rounds.origin} {told}", rounds=tally.rounds, polls=tally.polls)

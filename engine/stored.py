@@ -1,0 +1,183 @@
+"""A conversation as bytes, so that another process can go on with it.
+
+msgpack of ``[name, version, payload, digest]``. The digest finds damage; it is no protection
+from who may write the bytes, which is why everything inside is checked again. The payload holds
+arguments and state in the clear: keep it as you would keep them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import Any, Final, TypeVar
+
+import attrs
+import msgspec
+from attrs import frozen
+
+from .asked_round import KINDS
+from .call_errors import Kind, UnreadableDump
+from .conversation import TOOL_CALL, Carrier, Rounds, Rules, Tally, read_interim
+from .errors import CallError, InvalidReply, UsageError
+from .jsonrpc import InvalidJson, JsonObject, dumps, loads
+from .limits import Limits
+from .protocol import INPUT_REQUIRED, InputRequired
+
+NAME: Final = "antiphon/conversation"
+VERSION: Final = 1
+
+_CARRIERS: Final[dict[str, Carrier[Any]]] = {TOOL_CALL.method: TOOL_CALL}
+_DIGEST_BYTES: Final = 16
+
+N = TypeVar("N", int, float)
+
+
+@frozen(kw_only=True)
+class _Payload:
+    """What is stored. JSON stays JSON: msgpack has no integers beyond 64 bits."""
+
+    method: str
+    target: bytes
+    meta: bytes
+    kinds: list[str]
+    server: str
+    deadline: float | None
+    people: float
+    streak: int
+    tally: dict[str, int]
+    interim: bytes | None
+
+
+_read_outer: Final = msgspec.msgpack.Decoder(tuple[str, int, bytes, bytes]).decode
+_read_payload: Final = msgspec.msgpack.Decoder(_Payload).decode
+
+
+def dump(rounds: Rounds[Any]) -> bytes:
+    """The bytes of an unfinished conversation.
+
+    Raises:
+        UsageError: it is finished.
+    """
+    if rounds.done:
+        raise UsageError(f"The call of {rounds.origin} is finished; nothing is left to resume")
+    payload = _Payload(
+        method=rounds.carrier.method,
+        target=dumps(rounds.target),
+        meta=dumps(rounds.meta),
+        kinds=sorted(rounds.kinds),
+        server=rounds.server,
+        deadline=rounds.deadline,
+        people=rounds.people,
+        streak=rounds.streak,
+        tally=attrs.asdict(rounds.tally),
+        interim=None if rounds.interim is None else dumps(_wire(rounds.interim)),
+    )
+    packed = msgspec.msgpack.encode(payload)
+    return msgspec.msgpack.encode((NAME, VERSION, packed, _digest(packed)))
+
+
+def _wire(interim: InputRequired) -> JsonObject:
+    members: JsonObject = {
+        "resultType": INPUT_REQUIRED,
+        "inputRequests": interim.input_requests,
+        "_meta": interim.meta,
+    }
+    if interim.request_state is not None:
+        members["requestState"] = interim.request_state
+    return members
+
+
+def _digest(packed: bytes) -> bytes:
+    return hashlib.blake2b(packed, digest_size=_DIGEST_BYTES).digest()
+
+
+def load(
+    blob: bytes, *, via: str, refused: frozenset[Kind], rules: Rules, limits: Limits
+) -> Rounds[Any]:
+    """The conversation that :func:`dump` made bytes of, its questions pending again.
+
+    Args:
+        blob: the bytes.
+        via: the target of the client that goes on.
+        refused: kinds of question that it does not take, whatever was declared before.
+        rules: what it puts up with.
+        limits: of the JSON inside.
+
+    Raises:
+        UnreadableDump: the bytes are damaged, no conversation, or from a newer version.
+        QuestionRefused: a pending question is of a refused kind.
+    """
+    payload = _opened(blob)
+    try:
+        rounds = _restored(payload, via, refused, limits)
+    except (InvalidJson, CallError, ValueError, TypeError) as error:
+        raise UnreadableDump(f"The stored conversation does not make sense: {error}") from None
+    try:
+        return rounds.resumed(rules)
+    except InvalidReply as error:
+        raise UnreadableDump(f"The stored conversation does not make sense: {error}") from None
+
+
+def _opened(blob: bytes) -> _Payload:
+    try:
+        name, version, packed, digest = _read_outer(blob)
+    except (msgspec.MsgspecError, RecursionError):
+        raise UnreadableDump("The bytes are no stored conversation, or damaged") from None
+    if name != NAME:
+        raise UnreadableDump("The bytes are no stored conversation")
+    if version > VERSION:
+        raise UnreadableDump(
+            f"The stored conversation has format {version}; this version reads up to {VERSION}. "
+            "Load it with the version that wrote it, or a newer one",
+            newer=True,
+        )
+    if version < 1 or digest != _digest(packed):
+        raise UnreadableDump("The stored conversation is damaged")
+    try:
+        return _read_payload(packed)
+    except (msgspec.MsgspecError, RecursionError):
+        raise UnreadableDump("The stored conversation is damaged") from None
+
+
+def _restored(payload: _Payload, via: str, refused: frozenset[Kind], limits: Limits) -> Rounds[Any]:
+    interim = None
+    if payload.interim is not None:
+        interim = read_interim(_object(payload.interim, limits), "the dump")
+    carrier = _CARRIERS.get(payload.method)
+    if carrier is None:
+        raise ValueError("its method is not known")
+    target = _object(payload.target, limits)
+    if not isinstance(target.get(carrier.names), str):
+        raise ValueError("it does not say what is called")
+    return Rounds(
+        carrier=carrier,
+        target=target,
+        meta=_object(payload.meta, limits),
+        kinds=frozenset(map(_kind, payload.kinds)) - refused,
+        via=via,
+        server=payload.server,
+        deadline=None if payload.deadline is None else _sound(payload.deadline),
+        people=_sound(payload.people),
+        streak=_sound(payload.streak),
+        tally=Tally(**{name: _sound(count) for name, count in payload.tally.items()}),
+        interim=interim,
+    )
+
+
+def _object(text: bytes, limits: Limits) -> JsonObject:
+    value = loads(text, limits)
+    if not isinstance(value, dict):
+        raise ValueError("a part is no object")
+    return value
+
+
+def _kind(name: str) -> Kind:
+    if name not in KINDS:
+        raise ValueError("it names an unknown kind of question")
+    return name
+
+
+def _sound(number: N) -> N:
+    if not 0 <= number < math.inf:
+        raise ValueError("a number is out of range")
+    return number

@@ -1,0 +1,273 @@
+"""A server's HTTP end: an ASGI 3 application with one endpoint.
+
+Specification: basic/transports/streamable-http.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+import trio
+from attrs import define
+
+from ..engine.errors import INTERNAL_ERROR, INVALID_REQUEST, ProtocolError, UsageError
+from ..engine.exchange import Exchange, Principal, RequestHandler
+from ..engine.jsonrpc import (
+    Failure,
+    Notification,
+    Reply,
+    Request,
+    failure,
+    read_message,
+    write_message,
+)
+from .asgi_messages import (
+    Receive,
+    Scope,
+    Send,
+    read_body,
+    refuse,
+    send_whole,
+    too_large,
+    until_disconnect,
+)
+from .authentication import Verifier, authenticated
+from .guards import Guards
+from .headers import Fields, check_metadata
+from .http_errors import JSON, Refused, status_of
+from .media_types import check_media_types
+from .sse import EventStream
+from .workers import hypercorn_workers, speaks_for_all
+
+NOT_ON_TRIO: Final = (
+    "This application runs on trio, and the server has started it on another event loop:"
+    " serve it with hypercorn -k trio"
+)
+EPHEMERAL_KEY: Final = (
+    "%r seals its state with a key made at start, and hypercorn runs %d workers: each has a key"
+    " of its own, so a call whose next round reaches another worker is refused. Give all of them"
+    " the same keys with Server(..., keys=[...]); antiphon keygen makes one."
+)
+
+logger: Final = logging.getLogger("antiphon.http")
+
+
+def http_app(
+    server: RequestHandler,
+    *,
+    path: str = "/mcp",
+    allowed_hosts: Sequence[str] | None = None,
+    allowed_origins: Sequence[str] | None = None,
+    authenticate: Verifier | None = None,
+    keepalive: float = 15.0,
+) -> HttpApp:
+    """Serve ``server`` over Streamable HTTP: ``hypercorn -k trio module:app``.
+
+    The application mounts beside others, at a prefix too, and needs no lifespan. A client that
+    disconnects cancels its call.
+
+    Args:
+        server: what answers the requests.
+        path: the endpoint, below the prefix where the application is mounted.
+        allowed_hosts: what ``Host`` may say, as ``"mcp.example"``, ``"mcp.example:8443"`` or
+            ``"mcp.example:*"`` for every port. By default a connection to a loopback address
+            must name one, on any port, and any other connection may name anything.
+        allowed_origins: the pages that may call from a browser, as ``"https://app.example"``.
+            By default those of a loopback address may, where the connection is to one too. A
+            request without ``Origin`` comes from no page and passes.
+        authenticate: takes the bearer token of every request and returns the principal, or
+            None to refuse it. Without it nobody is asked, and no state is bound to a principal.
+        keepalive: seconds of silence after which a comment is sent; a reply that takes longer
+            becomes an event stream. Proxies and clients commonly give up after 30 to 60.
+
+    Raises:
+        UsageError: a setting has not the right form.
+    """
+    if not path.startswith("/"):
+        raise UsageError(f"http_app(path={path!r}): a path begins with /")
+    if not keepalive > 0:
+        raise UsageError(f"http_app(keepalive={keepalive!r}): seconds, and more than none")
+    guards = Guards.of(allowed_hosts, allowed_origins)
+    return HttpApp(server, path, guards, authenticate, keepalive)
+
+
+@define(eq=False)
+class HttpApp:
+    """The ASGI application that :func:`http_app` makes."""
+
+    _server: RequestHandler
+    _path: str
+    _guards: Guards
+    _authenticate: Verifier | None
+    _keepalive: float
+    _started: bool = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI connection."""
+        kind = scope["type"]
+        if kind == "http":
+            # So may a server say of a send that the client has left (ASGI 2.4).
+            with suppress(OSError):
+                await self._http(scope, receive, send)
+        elif kind == "lifespan":
+            await self._lifespan(receive, send)
+        elif kind == "websocket":
+            await send({"type": "websocket.close"})
+        else:
+            raise UsageError(f"http_app serves HTTP; the ASGI server offered {kind!r}")
+
+    # -- starting ---------------------------------------------------------------------------
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        if not self._start():
+            await send({"type": "lifespan.startup.failed", "message": NOT_ON_TRIO})
+            return
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    def _start(self) -> bool:
+        """Begin to serve, at the start of the lifespan or at the first request without one."""
+        if not self._started:
+            self._started = _on_trio()
+            if self._started:
+                self._warn_of_ephemeral_key()
+        return self._started
+
+    def _warn_of_ephemeral_key(self) -> None:
+        workers = hypercorn_workers()
+        ephemeral = bool(getattr(self._server, "ephemeral_keys", False))
+        if ephemeral and workers > 1 and speaks_for_all(workers):
+            logger.warning(EPHEMERAL_KEY, self._server.name, workers)
+
+    # -- one request ------------------------------------------------------------------------
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not self._start():
+            logger.error(NOT_ON_TRIO)
+            fault = Refused(500, NOT_ON_TRIO, code=INTERNAL_ERROR)
+            await send_whole(send, fault.status, fault.body, *fault.headers)
+            return
+        fields = Fields.read(scope["headers"])
+        limit = self._server.limits.message_bytes
+        try:
+            principal = await self._admit(scope, fields)
+            body = await read_body(receive, limit)
+        except Refused as refusal:
+            await refuse(receive, send, refusal, limit)
+            return
+        if body is not None:
+            await self._serve(body, fields, principal, receive, send)
+
+    async def _admit(self, scope: Scope, fields: Fields) -> Principal | None:
+        """See to all that the head decides, cheapest first; nothing of the body is read."""
+        self._guards.check(scope, fields)
+        self._check_target(scope)
+        principal = None
+        if self._authenticate is not None:
+            principal = await authenticated(self._authenticate, fields)
+        check_media_types(fields)
+        self._check_length(fields)
+        return principal
+
+    def _check_target(self, scope: Scope) -> None:
+        # Whether the path still holds the prefix differs between frameworks: both are met.
+        endpoints = (self._path, scope.get("root_path", "") + self._path)
+        if scope["path"] not in endpoints:
+            raise Refused(404, f"Not found; the endpoint here is {endpoints[1]}", code=None)
+        if scope["method"] != "POST":
+            raise Refused(405, "The endpoint takes POST alone", (b"allow", b"POST"))
+
+    def _check_length(self, fields: Fields) -> None:
+        length = fields.get(b"content-length") or b""
+        limit = self._server.limits.message_bytes
+        # No number so long that int() would refuse it.
+        if length.isdigit() and (len(length) > 20 or int(length) > limit):
+            raise too_large(limit)
+
+    async def _serve(
+        self,
+        body: bytearray,
+        fields: Fields,
+        principal: Principal | None,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        try:
+            request = self._read(body, fields)
+        except ProtocolError as error:
+            await _send_reply(send, failure(error))
+            return
+        if request is None:
+            await send_whole(send, 202, b"")
+            return
+        stream = EventStream(send)
+        exchange = Exchange(principal, stream.notify, "http")
+        reply = await self._answer(request, exchange, stream, receive)
+        if reply is None:
+            return
+        if stream.opened:
+            await stream.end(_encoded(reply)[1])
+        else:
+            stream.closed = True
+            await _send_reply(send, reply)
+
+    def _read(self, body: bytearray, fields: Fields) -> Request | None:
+        """The request that was posted, or None for a notification: it wants no answer."""
+        message = read_message(body, self._server.limits)
+        if isinstance(message, Request):
+            check_metadata(fields, message)
+            return message
+        if isinstance(message, Notification):
+            return None
+        raise ProtocolError(
+            INVALID_REQUEST, "Invalid request: a client posts requests and notifications only"
+        )
+
+    async def _answer(
+        self, request: Request, exchange: Exchange, stream: EventStream, receive: Receive
+    ) -> Reply | None:
+        """The reply, or None where the client has left and wants none."""
+        reply: Reply | None = None
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._attend, receive, stream, nursery)
+            reply = await self._server.handle(request, exchange)
+            nursery.cancel_scope.cancel()
+        return None if stream.closed else reply
+
+    async def _attend(self, receive: Receive, stream: EventStream, nursery: trio.Nursery) -> None:
+        """Cancel the call when the client leaves; begin the keep-alive when the call is long."""
+        with trio.move_on_after(self._keepalive) as brief:
+            await until_disconnect(receive)
+        if brief.cancelled_caught:
+            nursery.start_soon(stream.keep_alive, self._keepalive)
+            await until_disconnect(receive)
+        stream.closed = True
+        nursery.cancel_scope.cancel()
+
+
+def _on_trio() -> bool:
+    try:
+        trio.lowlevel.current_task()
+    except RuntimeError:
+        return False
+    return True
+
+
+async def _send_reply(send: Send, reply: Reply) -> None:
+    sent, body = _encoded(reply)
+    await send_whole(send, status_of(sent), body, JSON)
+
+
+def _encoded(reply: Reply) -> tuple[Reply, bytes]:
+    """A reply and its bytes; one that cannot be said in JSON becomes an error that can."""
+    try:
+        return reply, write_message(reply)
+    except UsageError as error:
+        logger.error("A reply cannot be sent: %s", error)
+        masked = Failure(reply.id, INTERNAL_ERROR, "Internal error: the reply cannot be sent")
+        return masked, write_message(masked)

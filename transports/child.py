@@ -1,0 +1,359 @@
+"""The client's end of stdio: a server as our child process.
+
+Specification: basic/transports/stdio ("Shutdown", "Unexpected Termination").
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import signal
+import subprocess
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+import trio
+from attrs import define, field, frozen
+
+from ..engine.errors import UsageError
+from ..engine.exchange import OnNotification, TransportLost
+from ..engine.jsonrpc import Reply, Request
+from ..engine.limits import Limits
+from .background import background
+from .line_client import LineTransport
+from .tail import Tail, forward
+
+logger = logging.getLogger("antiphon.stdio")
+
+INHERITED: Final = frozenset(
+    "HOME LANG LOGNAME PATH SHELL SYSTEMROOT TERM TMPDIR TZ USER VIRTUAL_ENV".split()
+)
+"""What a child gets of our environment, besides LC_*: nothing that could be a secret."""
+
+KILL_TIMEOUT: Final = 5.0
+"""Seconds for the system to end a killed process; only one stuck in the kernel takes longer."""
+
+STDERR_TIMEOUT: Final = 0.5
+"""Seconds for the last words of an ended child, whose own children may hold its stderr open."""
+
+SECRET: Final = 6
+"""Characters from which on a given variable's value is taken out of error texts."""
+
+
+@frozen
+class Restarts:
+    """When a server that died is started again: soon, then later, then not for a while.
+
+    Attributes:
+        delays: seconds before each restart within one window.
+        window: seconds.
+    """
+
+    delays: tuple[float, ...] = (0.0, 0.1, 0.5)
+    window: float = 30.0
+    _times: deque[float] = field(factory=deque[float], init=False, repr=False)
+
+    def delay(self, now: float) -> float | None:
+        """Count a restart and return the seconds to wait before it; None if it is one too many."""
+        while self._times and self._times[0] <= now - self.window:
+            self._times.popleft()
+        if len(self._times) == len(self.delays):
+            return None
+        self._times.append(now)
+        return self.delays[len(self._times) - 1]
+
+
+@asynccontextmanager
+async def open_child(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    stderr: Callable[[str], None] | None = None,
+    limits: Limits | None = None,
+    close_timeout: float = 2.0,
+    terminate_timeout: float = 2.0,
+) -> AsyncIterator[ChildTransport]:
+    """Start a server as a child process and hold it until the end of the block.
+
+    The child gets a few harmless variables of our environment (:data:`INHERITED`) and ``env``,
+    never our standard input, and a session of its own, so that an interrupt from the keyboard
+    reaches us alone. Each line of its standard error goes to ``stderr``, by default to ours.
+
+    At the end its input is closed; what has not exited ``close_timeout`` seconds later is
+    terminated, ``terminate_timeout`` later killed, with its process group. That takes place
+    under cancellation too, and leaves no process behind.
+
+    When it dies in between, open requests end with :class:`TransportLost`; none is sent again.
+    The next one starts a new child, within what :class:`Restarts` allows.
+
+    Raises:
+        TransportLost: it could not be started; ``sent`` is False.
+        UsageError: the command or the environment is none.
+    """
+    launch = Launch(
+        name=label(command),
+        command=list(command),
+        env=dict(env or {}),
+        cwd=cwd,
+        on_line=stderr or forward,
+        limits=limits or Limits(),
+        close_timeout=close_timeout,
+        terminate_timeout=terminate_timeout,
+    )
+    async with background() as nursery:
+        transport = ChildTransport(launch, nursery)
+        try:
+            await transport.start()
+            yield transport
+        finally:
+            transport.close()
+
+
+class ChildTransport:
+    """A :class:`~antiphon.engine.exchange.ClientTransport` to a child; see :func:`open_child`."""
+
+    def __init__(self, launch: Launch, nursery: trio.Nursery) -> None:
+        self.name = launch.name
+        self._launch = launch
+        self._nursery = nursery
+        self._restarts = Restarts()
+        self._starting = trio.Lock()
+        self._child: Child | None = None
+        self._closed = False
+
+    async def exchange(self, request: Request, on_notification: OnNotification) -> Reply:
+        """Send a request and wait for its reply, as :meth:`LineTransport.exchange` does.
+
+        Raises:
+            TransportLost: the child died, or a new one could not be started. ``detail`` is the
+                end of its standard error.
+        """
+        child = await self._living()
+        return await child.wire.exchange(request, on_notification)
+
+    async def start(self) -> Child:
+        """Start a child now, without looking at the one before."""
+        child = self._child = Child(self._launch, await self._launch.spawn())
+        self._nursery.start_soon(child.live)
+        return child
+
+    def close(self) -> None:
+        """Begin the end of the child; the nursery waits for it."""
+        self._closed = True
+        if self._child is not None:
+            self._child.close()
+
+    async def _living(self) -> Child:
+        if self._closed:
+            raise UsageError(f"The connection to {self.name} is closed: its block has ended")
+        if self._child is not None and self._child.alive:
+            return self._child
+        async with self._starting:
+            return await self._restarted(self._child)
+
+    async def _restarted(self, former: Child | None) -> Child:
+        if former is None:
+            return await self.start()
+        if former.alive:  # another task has started it
+            return former
+        await former.gone.wait()
+        delay = self._restarts.delay(trio.current_time())
+        if delay is None:
+            raise TransportLost(
+                f"{self.name} has died {len(self._restarts.delays) + 1} times within "
+                f"{self._restarts.window:g} seconds and is not started again for now; "
+                "the request was not sent",
+                sent=False,
+                detail=former.last_words,
+            )
+        await trio.sleep(delay)
+        logger.warning("%s is started again", self.name)
+        return await self.start()
+
+
+@frozen(kw_only=True)
+class Launch:
+    """How to start a server, and how long to wait for its end."""
+
+    name: str
+    command: list[str]
+    env: dict[str, str] = field(repr=False)
+    cwd: str | os.PathLike[str] | None
+    on_line: Callable[[str], None]
+    limits: Limits
+    close_timeout: float
+    terminate_timeout: float
+
+    async def spawn(self) -> trio.Process:
+        """Start the process.
+
+        Raises:
+            TransportLost: the system refused.
+            UsageError: the command or the environment cannot be passed on at all.
+        """
+        inherited = {k: v for k, v in os.environ.items() if k in INHERITED or k[:3] == "LC_"}
+        try:
+            return await trio.lowlevel.open_process(
+                self.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=inherited | self.env,
+                cwd=self.cwd,
+                start_new_session=True,
+            )
+        except OSError as error:
+            text = f"Cannot start {self.name} ({error.strerror}): {error.filename}"
+            raise TransportLost(text, sent=False) from None
+        except (ValueError, TypeError) as error:
+            raise UsageError(f"Cannot start {self.name}: {error}") from None
+
+    def redact(self, text: str) -> str:
+        """The text without the values of the given variables, for logs and errors."""
+        for name, value in self.env.items():
+            if len(value) >= SECRET:
+                text = text.replace(value, f"[{name}]")
+        return text
+
+
+@define(eq=False)
+class Child:
+    """One process, from its start until it is reaped.
+
+    Attributes:
+        gone: set when the process is reaped and every exchange with it has ended.
+        last_words: the end of its standard error, once it is gone.
+    """
+
+    _launch: Launch
+    _process: trio.Process
+    wire: LineTransport = field(init=False)
+    gone: trio.Event = field(factory=trio.Event, init=False)
+    last_words: str = field(default="", init=False)
+    _tail: Tail = field(init=False)
+    _over: trio.Event = field(factory=trio.Event, init=False)
+    _closing: bool = field(default=False, init=False)
+    _stopped_by_us: bool = field(default=False, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        process, launch = self._process, self._launch
+        assert process.stdin and process.stdout and process.stderr
+        self.wire = LineTransport(
+            process.stdout,
+            process.stdin,
+            name=launch.name,
+            limits=launch.limits,
+            pipe=True,
+            redact=launch.redact,
+        )
+        self._tail = Tail(process.stderr, launch.on_line)
+
+    @property
+    def alive(self) -> bool:
+        """Whether a request may still be answered."""
+        return not self._over.is_set() and self._process.returncode is None
+
+    def close(self) -> None:
+        """Begin the end."""
+        self._closing = True
+        self._over.set()
+
+    async def live(self) -> None:
+        """Carry bytes until the process or the wish for it ends, then see it out."""
+        async with trio.open_nursery() as nursery:
+            # Cancelling us would leave the process behind. It is close() that ends this, called
+            # when the block that holds the child is left; from there on every wait is bounded.
+            nursery.cancel_scope.shield = True
+            nursery.start_soon(self._tail.drain)
+            nursery.start_soon(self._carry)
+            nursery.start_soon(self._watch)
+            await self._over.wait()
+            await self._stop()
+            with trio.move_on_after(STDERR_TIMEOUT):
+                await self._tail.done.wait()
+            self._bury()
+            nursery.cancel_scope.cancel()
+        await self._release()
+
+    async def _carry(self) -> None:
+        await self.wire.run()
+        self._over.set()
+
+    async def _watch(self) -> None:
+        await self._process.wait()
+        self.wire.expire()
+
+    async def _stop(self) -> None:
+        """Close its input, wait, terminate, wait, kill: the specification's order."""
+        with trio.move_on_after(self._launch.close_timeout):
+            if self._closing:
+                await self.wire.flush()
+            await self._close_input()
+            await self._process.wait()
+        await self._close_input()
+        await self._send(signal.SIGTERM, self._launch.terminate_timeout)
+        await self._send(signal.SIGKILL, KILL_TIMEOUT)
+
+    async def _close_input(self) -> None:
+        assert self._process.stdin
+        await self._process.stdin.aclose()
+
+    async def _send(self, number: signal.Signals, timeout: float) -> None:
+        if self._process.returncode is not None:
+            return
+        self._stopped_by_us = True
+        # Not yet reaped, so the group is still its own.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+        with trio.move_on_after(timeout):
+            await self._process.wait()
+
+    def _bury(self) -> None:
+        self.last_words = self._launch.redact(self._tail.text)
+        reason = f"{self._launch.name} {self._end()}"
+        if not self._closing:
+            logger.warning("%s", reason)
+        self.wire.lose(reason, self.last_words)
+        self.gone.set()
+
+    def _end(self) -> str:
+        status = self._process.returncode
+        if self._closing:
+            return "was closed"
+        if self._stopped_by_us or status is None:
+            return "closed its output without exiting, and was stopped"
+        if status < 0:
+            return f"was killed by {signal.Signals(-status).name}"
+        return f"exited with status {status}"
+
+    async def _release(self) -> None:
+        with trio.CancelScope(shield=True):
+            assert self._process.stdout and self._process.stderr
+            await self._process.stdout.aclose()
+            await self._process.stderr.aclose()
+
+
+_SHORT_OPTION: Final = re.compile(r"-\w{1,2}")
+
+
+def label(command: Sequence[str]) -> str:
+    """The command in a few words, without what may be a secret: the program and what it runs.
+
+    Raises:
+        UsageError: it is no sequence of words.
+    """
+    if isinstance(command, str | bytes) or not command:
+        raise UsageError("A command is a sequence of words, such as [sys.executable, 'server.py']")
+    words = [command[0]]
+    for word in command[1:]:
+        plain = not word.startswith("-") and len(word) <= 60 and "=" not in word
+        if not plain and not _SHORT_OPTION.fullmatch(word):
+            break
+        words.append(word)
+        if plain:
+            break
+    return " ".join(words)

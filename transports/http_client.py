@@ -1,0 +1,285 @@
+"""The client's end of Streamable HTTP: each request is its own POST.
+
+Nothing is tried twice here: :class:`~antiphon.engine.exchange.TransportLost` says whether the
+request may have arrived, and whoever drives the conversation decides. Nothing has a read timeout
+here either: a stream may be silent for hours, and a cancel scope around ``exchange`` ends it.
+Cancelling closes the connection that carries the answer, which is how HTTP tells the server.
+
+Specification: basic/transports/streamable-http, basic/patterns/cancellation.
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+from base64 import b64encode
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Final, TypeAlias
+
+import httpx2
+from attrs import define, field
+
+from ..engine.errors import UsageError
+from ..engine.exchange import OnNotification, TransportLost
+from ..engine.jsonrpc import DEFAULT_LIMITS, Reply, Request, write_message
+from ..engine.limits import Limits
+from .headers import metadata_headers
+from .http_answer import Answer, quoted
+
+RawHeaders: TypeAlias = list[tuple[bytes, bytes]]
+Token: TypeAlias = str | Callable[[], Awaitable[str]]
+_Send: TypeAlias = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
+
+_FIXED: Final[RawHeaders] = [
+    (b"Accept", b"application/json, text/event-stream"),
+    # A coded body could grow without bound while it is decoded: none is asked for, none taken.
+    (b"Accept-Encoding", b"identity"),
+    (b"Content-Type", b"application/json"),
+]
+_RESERVED: Final = frozenset(
+    b"accept accept-encoding content-type content-length content-encoding transfer-encoding"
+    b" mcp-protocol-version mcp-method mcp-name".split()
+)
+
+_CONNECTIONS: Final = 100
+_IDLE_SECONDS: Final = 4.0
+"""hypercorn, uvicorn and Node close a connection that was idle for 5 s. Leaving it before they
+do, a request is hardly ever lost on a connection that is just being closed."""
+
+_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE: Final = re.compile(r"(?:[!-~](?:[\t -~]*[!-~])?)?")
+_TOKEN: Final = re.compile(r"[!-~]+")
+
+_NOT_SENT: Final = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.PoolTimeout,
+    httpx2.ProxyError,
+    httpx2.UnsupportedProtocol,
+)
+
+
+@asynccontextmanager
+async def open_http(
+    url: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    token: Token | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    client: httpx2.AsyncClient | None = None,
+    connect_timeout: float = 10.0,
+) -> AsyncGenerator[HttpTransport]:
+    """Open a transport to the MCP endpoint at ``url``; no connection is made before it is needed.
+
+    Redirects are not followed and cookies not kept. The environment's proxies and ``.netrc``
+    are not used. Certificates are checked against the system's, or those which
+    ``SSL_CERT_FILE`` or ``SSL_CERT_DIR`` name. Up to 100 requests are under way at a time;
+    further ones wait. For a proxy, other certificates or other numbers give a ``client``.
+
+    Args:
+        url: ``http://`` or ``https://``. A user and password in it are sent as basic
+            credentials. They, the query and the fragment appear in no name, log or error.
+        headers: sent with each request, besides those that the protocol prescribes.
+        token: a bearer token, or what is awaited for one before each request.
+        limits: ``message_bytes`` bounds a body and each event of a stream.
+        client: sends the requests in place of a pool of our own. Its authentication, default
+            headers and hooks apply; its timeouts and cookies do not. It is not closed, and it
+            logs addresses in its own way.
+        connect_timeout: seconds for a connection, and again for its TLS handshake.
+
+    Raises:
+        UsageError: the address, a header or the token cannot be used.
+    """
+    address = _parse(url)
+    common = _common_headers(address, headers or {}, token, client)
+    async with _sender(address, client) as send:
+        transport = HttpTransport(
+            name=_shown(address),
+            url=address.copy_with(username=None, password=None, fragment=None),
+            headers=common,
+            ask_token=token if callable(token) else None,
+            limits=limits,
+            send=send,
+            connect_timeout=connect_timeout,
+        )
+        try:
+            yield transport
+        finally:
+            transport.closed = True
+
+
+@asynccontextmanager
+async def _sender(address: httpx2.URL, client: httpx2.AsyncClient | None) -> AsyncGenerator[_Send]:
+    if client is not None:
+        yield partial(client.send, stream=True, follow_redirects=False)
+        return
+    limits = httpx2.Limits(
+        max_connections=_CONNECTIONS,
+        max_keepalive_connections=_CONNECTIONS,
+        keepalive_expiry=_IDLE_SECONDS,
+    )
+    # Reading the system's certificates takes 40 ms, which plain HTTP can spare: a context that
+    # has read none trusts nobody.
+    verify = True if address.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # Beneath httpx2's client there are no cookies, no redirects and no log of addresses.
+    async with httpx2.AsyncHTTPTransport(verify=verify, limits=limits) as pool:
+        yield pool.handle_async_request
+
+
+@define(eq=False, kw_only=True)
+class HttpTransport:
+    """A :class:`~antiphon.engine.exchange.ClientTransport` over HTTP; :func:`open_http` makes it.
+
+    Exchanges may run concurrently. Cancelling one closes its connection and no other.
+
+    Attributes:
+        name: the address without user, password, query and fragment.
+        closed: whether :func:`open_http` has ended.
+    """
+
+    name: str
+    closed: bool = field(default=False, init=False, repr=False)
+    _url: httpx2.URL = field(alias="url", repr=False)
+    _headers: RawHeaders = field(alias="headers", repr=False)
+    _ask_token: Callable[[], Awaitable[str]] | None = field(alias="ask_token", repr=False)
+    _limits: Limits = field(alias="limits", repr=False)
+    _send: _Send = field(alias="send", repr=False)
+    _connect_timeout: float = field(alias="connect_timeout", repr=False)
+
+    async def exchange(self, request: Request, on_notification: OnNotification) -> Reply:
+        """POST a request and wait for its reply, as long as it takes.
+
+        A JSON-RPC error is a reply too, whatever the HTTP status. Where the server could not
+        read the request's id, ``Failure.id`` is None.
+
+        Raises:
+            TransportLost: no connection came about (``sent`` is False), or it broke.
+            BadStatus: an error status without a JSON-RPC reply.
+            InvalidReply: another answer that is no reply to this request.
+            UsageError: the request or the token cannot be sent, or the transport is closed.
+        """
+        if self.closed:
+            raise UsageError(f"The transport to {self.name} is closed")
+        body = write_message(request)
+        post = self._post(body, [*await self._credentials(), *_mirrored(request)])
+        try:
+            response = await self._send(post)
+            answer = Answer(self.name, post, response, request, on_notification, self._limits)
+            return await answer.reply()
+        except httpx2.HTTPError as error:
+            raise self._lost(post, error) from None
+
+    async def _credentials(self) -> RawHeaders:
+        return [] if self._ask_token is None else [_bearer(await self._ask_token())]
+
+    def _post(self, body: bytes, own: RawHeaders) -> httpx2.Request:
+        length = (b"Content-Length", b"%d" % len(body))
+        timeout = {"connect": self._connect_timeout, "read": None, "write": None, "pool": None}
+        return httpx2.Request(
+            "POST",
+            self._url,
+            headers=[*self._headers, *own, length],
+            stream=httpx2.ByteStream(body),
+            extensions={"timeout": timeout},
+        )
+
+    def _lost(self, post: httpx2.Request, error: httpx2.HTTPError) -> TransportLost:
+        # The error itself is not chained: it may quote what the server sent, at any length.
+        sent = not isinstance(error, _NOT_SENT)
+        what = "The connection broke before the reply of" if sent else "There is no connection to"
+        return TransportLost(f"{what} {self.name}", sent=sent, detail=quoted(_root_of(error), post))
+
+
+def _root_of(error: BaseException) -> str:
+    """What the operating system said, beneath the layers that passed it on."""
+    below = error.__cause__ or (error.args[0] if error.args else None)
+    if isinstance(below, Exception) and not isinstance(below, ExceptionGroup):
+        return _root_of(below)
+    return str(error)
+
+
+# -- what is sent -----------------------------------------------------------------------------
+
+
+def _mirrored(request: Request) -> RawHeaders:
+    return [
+        (name.encode("ascii"), _checked(name, value))
+        for name, value in metadata_headers(request).items()
+    ]
+
+
+def _checked(name: str, value: str) -> bytes:
+    # h11 would refuse it too, and quote the value.
+    if not _VALUE.fullmatch(value):
+        raise UsageError(f"The value of header {name} must be printable ASCII without outer spaces")
+    return value.encode("ascii")
+
+
+def _common_headers(
+    address: httpx2.URL,
+    given: Mapping[str, str],
+    token: Token | None,
+    client: httpx2.AsyncClient | None,
+) -> RawHeaders:
+    """The headers of every request; of two with one name, the later one here counts."""
+    credentials = _credentials(address, given, token)
+    headers: RawHeaders = [(b"Host", address.netloc), (b"User-Agent", b"antiphon")]
+    headers += [] if client is None else client.headers.raw
+    headers += [_given(name, value) for name, value in given.items()]
+    headers += [*credentials, *_FIXED]
+    merged = {name.lower(): (name, value) for name, value in headers}
+    if callable(token):
+        merged.pop(b"authorization", None)
+    return list(merged.values())
+
+
+def _credentials(address: httpx2.URL, given: Mapping[str, str], token: Token | None) -> RawHeaders:
+    has_header = any(name.lower() == "authorization" for name in given)
+    if bool(address.userinfo) + (token is not None) + has_header > 1:
+        raise UsageError(
+            "Credentials are given twice: keep one of token=, an Authorization header and a user"
+            " in the address"
+        )
+    if address.userinfo:
+        pair = f"{address.username}:{address.password}".encode()
+        return [(b"Authorization", b"Basic " + b64encode(pair))]
+    return [_bearer(token)] if isinstance(token, str) else []
+
+
+def _bearer(token: str) -> tuple[bytes, bytes]:
+    if not _TOKEN.fullmatch(token):
+        raise UsageError("The bearer token must be visible ASCII without spaces, and is not")
+    return b"Authorization", b"Bearer " + token.encode("ascii")
+
+
+def _given(name: str, value: str) -> tuple[bytes, bytes]:
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{quoted(name)!r} is no name for a header")
+    raw = name.encode("ascii")
+    if raw.lower() in _RESERVED:
+        raise UsageError(f"The header {name} is set by the transport; leave it out of headers=")
+    return raw, _checked(name, value)
+
+
+# -- where it is sent -------------------------------------------------------------------------
+
+
+def _parse(url: str) -> httpx2.URL:
+    # No message here quotes the address: it may hold a password, perhaps in the wrong place.
+    try:
+        address = httpx2.URL(url)
+        address.raw_host.decode("ascii").encode("idna")
+    except (httpx2.InvalidURL, UnicodeError):
+        raise UsageError("The address of the server is no valid URL") from None
+    if address.scheme not in {"http", "https"} or not address.host:
+        raise UsageError("The address of the server must be http://HOST/… or https://HOST/…")
+    if not 0 < (address.port or 80) < 65536:
+        raise UsageError("The port in the address of the server must be 1 to 65535")
+    return address
+
+
+def _shown(address: httpx2.URL) -> str:
+    path, _, _ = address.raw_path.partition(b"?")
+    return f"{address.scheme}://{(address.netloc + path).decode('ascii')}"

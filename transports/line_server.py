@@ -1,0 +1,237 @@
+"""The server's end of a stream of lines: a pipe, a socket, memory.
+
+One task reads and never waits for a call, so that cancellations always get through; one task
+writes; each request has a task of its own. Specification: basic/transports/stdio,
+basic/patterns/cancellation.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+from collections import OrderedDict
+from typing import Final
+
+import trio
+from attrs import define, field
+
+from ..engine.errors import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, ProtocolError, UsageError
+from ..engine.exchange import Exchange, RequestHandler
+from ..engine.jsonrpc import (
+    Failure,
+    JsonObject,
+    Notification,
+    Reply,
+    Request,
+    RequestId,
+    failure,
+    read_message,
+    write_message,
+)
+from .lines import Line, LineReader, TooLong
+from .outbox import Outbox
+from .salvage import readable_id
+
+logger = logging.getLogger("antiphon.stdio")
+
+BUSY: Final = 429
+"""The code of the error that refuses a request because too many wait already.
+
+Ours: the protocol has none for it, and asks that new codes stand outside JSON-RPC's range. The
+error's ``data`` names the limit that was reached.
+"""
+
+UNREAD: Final = 16 * 1024 * 1024
+"""Bytes of replies that the peer may leave unread before nothing more is read from it.
+
+Calls wait long before that. What counts here are refusals, which cost the peer nothing to cause.
+"""
+
+CANCELLED: Final = "notifications/cancelled"
+
+
+async def serve_lines(
+    server: RequestHandler,
+    receive: trio.abc.ReceiveStream,
+    send: trio.abc.SendStream,
+    *,
+    grace: float = 2.0,
+) -> None:
+    """Serve one connection until its peer is done with it.
+
+    At the end of ``receive``, requests already taken have ``grace`` seconds to be answered, and
+    their answers to be read; then everything is cancelled. When ``send`` breaks, everything is
+    cancelled at once. Both streams stay open: they are the caller's.
+
+    A line that is no request is answered with the JSON-RPC error, and never ends the connection.
+    Further requests than ``limits.concurrent_calls`` wait their turn, further ones than
+    ``limits.waiting_calls`` are refused with the code :data:`BUSY`.
+    """
+    outbox = Outbox()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_write, outbox, send, nursery.cancel_scope)
+        await _answer_all(server, receive, outbox, grace)
+        nursery.cancel_scope.cancel()
+
+
+async def _write(outbox: Outbox, send: trio.abc.SendStream, serving: trio.CancelScope) -> None:
+    try:
+        await outbox.write_to(send)
+    except (trio.BrokenResourceError, trio.ClosedResourceError):
+        logger.info("The client no longer reads; its calls are cancelled")
+        serving.cancel()
+
+
+async def _answer_all(
+    server: RequestHandler, receive: trio.abc.ReceiveStream, outbox: Outbox, grace: float
+) -> None:
+    async with trio.open_nursery() as calls:
+        connection = _Connection(server, outbox, calls)
+        await connection.read(receive)
+        deadline = trio.current_time() + grace
+        calls.cancel_scope.deadline = deadline
+    if calls.cancel_scope.cancelled_caught:
+        logger.warning("The input ended and %g seconds were not enough for every call", grace)
+    with trio.move_on_at(deadline):
+        await outbox.below(1)
+
+
+@define(eq=False)
+class _Call:
+    """A request from its arrival until its reply is on its way.
+
+    ``live`` ends with a cancellation or with the reply; nothing is said for the call after that.
+    """
+
+    request: Request
+    outbox: Outbox
+    scope: trio.CancelScope = field(factory=trio.CancelScope)
+    live: bool = True
+
+    async def notify(self, notification: Notification) -> None:
+        line = write_message(notification)
+        await self.outbox.room()
+        if self.live:
+            self.outbox.post(line)
+        await trio.lowlevel.checkpoint()
+
+    async def answer(self, reply: Reply) -> None:
+        line = _encoded(reply)
+        await self.outbox.room()
+        if self.live:
+            self.outbox.post(line)
+
+    def cancel(self) -> None:
+        self.live = False
+        self.scope.cancel()
+
+
+def _encoded(reply: Reply) -> bytes:
+    try:
+        return write_message(reply)
+    except UsageError as error:
+        logger.error("The reply to request %r cannot be sent: %s", reply.id, error)
+        return write_message(Failure(reply.id, INTERNAL_ERROR, "Internal error"))
+
+
+class _Connection:
+    """What one peer has asked for and not yet been told."""
+
+    def __init__(self, server: RequestHandler, outbox: Outbox, nursery: trio.Nursery) -> None:
+        self._server = server
+        self._limits = server.limits
+        self._outbox = outbox
+        self._nursery = nursery
+        # A call that follows another in its slot must not see the other's context variables.
+        self._context = contextvars.copy_context()
+        self._calls: dict[RequestId, _Call] = {}
+        self._waiting: OrderedDict[RequestId, _Call] = OrderedDict()
+        self._running = 0
+
+    async def read(self, receive: trio.abc.ReceiveStream) -> None:
+        """Take everything that the peer sends, until it sends no more."""
+        reader = LineReader(receive, self._limits.message_bytes)
+        try:
+            while lines := await reader.receive():
+                for line in lines:
+                    self._take(line)
+                await self._outbox.below(UNREAD)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            logger.info("The connection broke while it was read")
+
+    def _take(self, line: Line) -> None:
+        if isinstance(line, TooLong):
+            self._refuse_too_long(line)
+            return
+        try:
+            message = read_message(line, self._limits)
+        except ProtocolError as error:
+            # The JSON door reads an id only out of JSON.
+            id = readable_id(line) if error.code == PARSE_ERROR else None
+            self._say(failure(error, id))
+            return
+        if isinstance(message, Request):
+            self._accept(message)
+        elif isinstance(message, Notification) and message.method == CANCELLED:
+            self._cancel(message.params)
+
+    def _refuse_too_long(self, line: TooLong) -> None:
+        text = (
+            f"Parse error: The message has {line.size} bytes; "
+            f"limit message_bytes is {self._limits.message_bytes}"
+        )
+        self._say(Failure(readable_id(line), PARSE_ERROR, text))
+
+    def _say(self, reply: Failure) -> None:
+        self._outbox.post(write_message(reply))
+
+    def _accept(self, request: Request) -> None:
+        call = _Call(request, self._outbox)
+        if request.id in self._calls:
+            text = "Invalid request: another request with this id is not answered yet"
+            self._say(Failure(request.id, INVALID_REQUEST, text))
+        elif self._running < self._limits.concurrent_calls:
+            self._calls[request.id] = call
+            self._start(call)
+        elif len(self._waiting) < self._limits.waiting_calls:
+            self._calls[request.id] = self._waiting[request.id] = call
+        else:
+            self._refuse_waiting(request.id)
+
+    def _refuse_waiting(self, id: RequestId) -> None:
+        limit = self._limits.waiting_calls
+        text = f"Too many requests at once: limit waiting_calls is {limit}; send it again later"
+        self._say(Failure(id, BUSY, text, {"limit": "waiting_calls", "value": limit}))
+
+    def _cancel(self, params: JsonObject) -> None:
+        id = params.get("requestId")
+        if isinstance(id, bool) or not isinstance(id, str | int):
+            return
+        # From now on the id is free, even while the call still cleans up.
+        call = self._calls.pop(id, None)
+        if call is not None:
+            self._waiting.pop(id, None)
+            call.cancel()
+            logger.debug("Request %r was cancelled by the client", id)
+
+    def _start(self, call: _Call) -> None:
+        self._running += 1
+        self._context.run(self._nursery.start_soon, self._run, call)
+
+    async def _run(self, call: _Call) -> None:
+        try:
+            with call.scope:
+                exchange = Exchange(notify=call.notify, transport="stdio")
+                await call.answer(await self._server.handle(call.request, exchange))
+        finally:
+            self._retire(call)
+
+    def _retire(self, call: _Call) -> None:
+        call.live = False
+        self._running -= 1
+        if self._calls.get(call.request.id) is call:
+            del self._calls[call.request.id]
+        # A call must not even begin on a connection that is being given up.
+        if self._waiting and trio.current_effective_deadline() > trio.current_time():
+            _, following = self._waiting.popitem(last=False)
+            self._start(following)

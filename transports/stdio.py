@@ -1,0 +1,148 @@
+"""Serving on standard input and output. Specification: basic/transports/stdio.
+
+While it serves, the process's own standard input is the null device and its standard output is
+standard error: a handler that prints, or a child that reads, reaches neither requests nor
+replies.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Final, TypeVar
+
+import trio
+
+from ..engine.errors import UsageError
+from ..engine.exchange import RequestHandler
+from .descriptors import duplicate, open_receive, open_send
+from .line_server import serve_lines as serve_lines
+
+INTERRUPTED: Final = 130
+"""Exit status of a process that was interrupted from the keyboard: 128 and SIGINT."""
+
+_STDERR: Final = 2
+
+T = TypeVar("T")
+
+
+def run_stdio(server: RequestHandler, *, grace: float = 2.0) -> None:
+    """Serve standard input and output until the client is done. For a program's last line.
+
+    Raises:
+        SystemExit: with status 130, after an interrupt from the keyboard.
+        UsageError: the process was started without a standard input or output.
+    """
+    # Before trio opens descriptors of its own, which would take a closed one's number.
+    _open(os.fstat, 0)
+    _open(os.fstat, 1)
+    _provide_stderr()
+    interrupted = False
+    try:
+        trio.run(partial(serve_stdio, server, grace=grace))
+    except* KeyboardInterrupt:
+        interrupted = True
+    if interrupted:
+        raise SystemExit(INTERRUPTED)
+
+
+async def serve_stdio(
+    server: RequestHandler, *, grace: float = 2.0, stdin_fd: int = 0, stdout_fd: int = 1
+) -> None:
+    """Serve one client on two file descriptors: pipes, sockets, terminals, files, devices.
+
+    Returns when the client closes its end, as :func:`serve_lines` does. Until then the two
+    descriptors are replaced as described above, for the whole process. Their flags are never
+    changed.
+
+    Raises:
+        UsageError: one of the descriptors is not open.
+    """
+    async with _open(open_receive, stdin_fd) as receive, _open(open_send, stdout_fd) as send:
+        with _out_of_reach(stdin_fd, stdout_fd):
+            await serve_lines(server, receive, send, grace=grace)
+
+
+def _open(opener: Callable[[int], T], fd: int) -> T:
+    try:
+        return opener(fd)
+    except OSError as error:
+        raise UsageError(
+            f"Cannot serve on file descriptor {fd}: {error.strerror}. Start the server with a "
+            "pipe, a socket, a terminal, a file or /dev/null there"
+        ) from None
+
+
+def _provide_stderr() -> None:
+    try:
+        os.fstat(_STDERR)
+    except OSError:
+        with _null_device() as null:
+            os.dup2(null, _STDERR)
+
+
+@contextmanager
+def _null_device() -> Iterator[int]:
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        yield null
+    finally:
+        os.close(null)
+
+
+@contextmanager
+def _out_of_reach(stdin_fd: int, stdout_fd: int) -> Iterator[None]:
+    """Put other files in the place of the client's."""
+    with (
+        _null_device() as null,
+        _replaced(stdin_fd, null),
+        _replaced(stdout_fd, _STDERR),
+        _prompt_stdout(stdout_fd),
+    ):
+        yield
+
+
+@contextmanager
+def _replaced(fd: int, by: int) -> Iterator[None]:
+    inheritable = os.get_inheritable(fd)
+    before = duplicate(fd)
+    os.dup2(by, fd)
+    try:
+        yield
+    finally:
+        os.dup2(before, fd, inheritable)
+        os.close(before)
+
+
+@contextmanager
+def _prompt_stdout(fd: int) -> Iterator[None]:
+    """Let ``print`` show at once, and leave nothing in its buffer that the client would get.
+
+    What was printed before, and is still in the buffer, goes to standard error as well.
+    """
+    stream = sys.stdout
+    if not isinstance(stream, io.TextIOWrapper) or not _writes_to(stream, fd):
+        yield
+        return
+    before = stream.line_buffering
+    try:
+        _buffer_lines(stream, True)
+        yield
+    finally:
+        _buffer_lines(stream, before)
+
+
+def _buffer_lines(stream: io.TextIOWrapper, by_line: bool) -> None:
+    with suppress(OSError, ValueError):  # nobody reads it, or a handler has closed it
+        stream.reconfigure(line_buffering=by_line)  # which flushes
+
+
+def _writes_to(stream: io.TextIOWrapper, fd: int) -> bool:
+    try:
+        return stream.fileno() == fd
+    except (OSError, ValueError):
+        return False
