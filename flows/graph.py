@@ -80,7 +80,8 @@ class Graph:
 
 
 _IMPLIED: Final[tuple[EventKind, ...]] = ("declined", "cancelled", "unusable")
-"""Events of a state that asks a person, which end the flow, in words for the model, unless it handles them."""
+"""Events of a state that asks a person: unless they are handled they end the flow, in words for
+the model."""
 
 
 def read_graph(flow: type, args: object) -> Graph:

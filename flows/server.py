@@ -56,7 +56,8 @@ class Server(ServerCore):
             return partial(self._function, name=name, title=title)
         if isinstance(tool, Flow):
             flow = cast("Flow[Any]", tool)
-            return self._flow(flow, name or flow.name, title or flow.title)
+            self._flow(flow, name or flow.name, title or flow.title)
+            return None
         if inspect.isclass(tool) or not callable(tool):
             raise UsageError(
                 f"server.tool takes a flow object or an async function, not {tool!r}"
