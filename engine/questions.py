@@ -122,7 +122,7 @@ class Form(Single[A_co]):
     @property
     def schema(self) -> JsonObject:
         """The ``requestedSchema``; the answer is validated against this very object."""
-        schema = form_schema(cast("type[object]", self.answer))
+        schema = form_schema(cast(type, self.answer))
         if not self.choices:
             return schema
         options = {
