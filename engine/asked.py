@@ -119,19 +119,16 @@ class Elicitation(InputRequest):
     """A question that a person accepts, declines or cancels."""
 
     def respond(self, answer: object) -> Response:
-        match answer:
-            case Accept():
-                return Response("accept", {"action": "accept", **self._accepted(answer.content)})
-            case Decline():
-                return Response("decline", {"action": "decline"})
-            case Cancel():
-                return Response("cancel", {"action": "cancel"})
-            case Mapping():
-                return self.respond(Accept(cast("Mapping[str, object]", answer)))
-            case _:
-                self._refuse(
-                    f"it is {type(answer).__name__}, not Accept, Decline, Cancel or a mapping"
-                )
+        if isinstance(answer, Decline):
+            return Response("decline", {"action": "decline"})
+        if isinstance(answer, Cancel):
+            return Response("cancel", {"action": "cancel"})
+        if isinstance(answer, Mapping):
+            answer = Accept(cast("Mapping[str, object]", answer))
+        if not isinstance(answer, Accept):
+            told = type(answer).__name__
+            self._refuse(f"it is {told}, not Accept, Decline, Cancel or a mapping")
+        return Response("accept", {"action": "accept", **self._accepted(answer.content)})
 
     @abstractmethod
     def _accepted(self, content: Mapping[str, object] | None) -> JsonObject: ...

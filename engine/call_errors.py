@@ -65,7 +65,7 @@ class QuestionRefused(CallError, PeerError):
 
     def __init__(self, asked: str, key: str, kind: Kind) -> None:
         self.key = key
-        self.kind = kind
+        self.kind: Kind = kind
         super().__init__(
             f"{asked} was refused and nothing was sent: this client did not declare {kind!r}. "
             "A callback declares a kind; `refuse` takes it away"

@@ -44,7 +44,7 @@ class _ProgressGate:
     """Passes on the progress of one leg: only its own, only forward, never a flood."""
 
     token: str
-    callback: ProgressCallback
+    callback: ProgressCallback | None
     scope: trio.CancelScope
     failure: Exception | None = None
     _open: bool = True
@@ -53,8 +53,8 @@ class _ProgressGate:
     _refilled: float = field(factory=trio.current_time)
 
     def __call__(self, notification: Notification) -> None:
-        params = notification.params
-        if not self._open or notification.method != "notifications/progress":
+        params, callback = notification.params, self.callback
+        if not self._open or callback is None or notification.method != "notifications/progress":
             return
         done, total, message = map(params.get, ("progress", "total", "message"))
         if params.get("progressToken") != self.token or not _is_number(done):
@@ -63,12 +63,12 @@ class _ProgressGate:
             return
         self._reached = done
         try:
-            self.callback(
+            callback(
                 done,
                 total if _is_number(total) else None,
                 message if isinstance(message, str) else None,
             )
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # a callback may raise anything
             # It must not hurt the transport's task: it is raised where the call was made.
             self.close()
             self.failure = error
@@ -91,10 +91,6 @@ class _ProgressGate:
 
 def _is_number(value: JsonValue) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _unheard(notification: Notification) -> None:
-    """Nobody listens."""
 
 
 @frozen
@@ -158,28 +154,27 @@ class Wire:
         return {**outgoing.params, "_meta": meta}
 
     async def _exchange(self, request: Request, progress: ProgressCallback | None) -> Reply:
-        with trio.CancelScope(deadline=trio.current_time() + self.timeout) as scope:
-            if progress is None:
-                return await self.transport.exchange(request, _unheard)
-            gate = _ProgressGate(str(request.id), progress, scope)
+        reply: Reply | None = None
+        scope = trio.move_on_after(self.timeout)
+        gate = _ProgressGate(str(request.id), progress, scope)
+        with scope:
             try:
                 reply = await self.transport.exchange(request, gate)
-                if gate.failure is None:
-                    return reply
             finally:
                 gate.close()
-        if progress is not None and gate.failure is not None:
+        if gate.failure is not None:
             raise gate.failure
-        raise LegTimeout(
-            f"{self.transport.name} gave no reply to {request.method} within leg_timeout, "
-            f"{self.timeout:g} s; the request was cancelled, and may have been served all the same",
-            self.timeout,
-        )
+        if reply is None:
+            raise LegTimeout(
+                f"{self.transport.name} gave no reply to {request.method} within leg_timeout, "
+                f"{self.timeout:g} s; it was cancelled, and may have been served all the same",
+                self.timeout,
+            )
+        return reply
 
     def _result(self, reply: Reply, request: Request) -> JsonObject:
         # A server that could not read the id answers without one.
-        answers = reply.id == request.id or (reply.id is None)
-        if not answers:
+        if reply.id is not None and reply.id != request.id:
             raise InvalidReply(f"{self.transport.name} answered another request than was sent")
         if isinstance(reply, Success):
             return reply.result

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 import attrs
 from attrs import field, frozen
@@ -115,7 +115,15 @@ class Waiting:
     after: float
 
 
+@frozen
+class Finished(Generic[R]):
+    """The call is over."""
+
+    result: R
+
+
 Step: TypeAlias = Asked | Waiting | R
+"""What a caller sees: a question, a wait, or the result itself."""
 
 
 @frozen(kw_only=True)
@@ -164,6 +172,9 @@ _COUNTED: Final = {
 }
 
 
+_NO_QUESTIONS: Final[Mapping[str, InputRequest]] = MappingProxyType({})
+
+
 # -- rounds -----------------------------------------------------------------------------------
 
 
@@ -183,7 +194,6 @@ class Rounds(Generic[R]):
         streak: polls since the last round with questions.
         interim: the last interim result.
         step: what is next; None before the first leg.
-        done: whether ``step`` is the result.
     """
 
     carrier: Carrier[R]
@@ -197,8 +207,7 @@ class Rounds(Generic[R]):
     streak: int = 0
     tally: Tally = Tally()
     interim: InputRequired | None = field(default=None, repr=False)
-    step: Step[R] | None = field(default=None, repr=False)
-    done: bool = False
+    step: Asked | Waiting | Finished[R] | None = field(default=None, repr=False)
 
     @property
     def origin(self) -> Origin:
@@ -206,22 +215,20 @@ class Rounds(Generic[R]):
         name = str(self.target.get(self.carrier.names))
         return Origin(self.server, self.via, self.carrier.method, name)
 
-    def respond(self, answers: Mapping[str, Any] | None) -> dict[str, Response]:
-        """Check the answers to this step's questions.
+    def expect(self, answers: Mapping[str, object]) -> Mapping[str, InputRequest]:
+        """The questions of this step, each of which has an answer among these.
 
         Raises:
             UsageError: the call is over, or the keys are not those of the questions.
-            AnswerInvalid: a question does not allow its answer.
         """
-        if self.done:
+        if isinstance(self.step, Finished):
             raise UsageError(f"The call of {self.origin} is finished; begin another one")
-        questions = self.step.questions if isinstance(self.step, Asked) else {}
-        given = answers or {}
-        if missing := sorted(questions.keys() - given.keys()):
+        questions = self.step.questions if isinstance(self.step, Asked) else _NO_QUESTIONS
+        if missing := sorted(questions.keys() - answers.keys()):
             raise UsageError(f"{self.origin} waits for answers to {', '.join(missing)}")
-        if strange := sorted(given.keys() - questions.keys()):
-            raise UsageError(f"{self.origin} did not ask for {', '.join(map(str, strange))}")
-        return {key: question.respond(given[key]) for key, question in questions.items()}
+        if strange := sorted(map(str, answers.keys() - questions.keys())):
+            raise UsageError(f"{self.origin} did not ask for {', '.join(strange)}")
+        return questions
 
     def leg(self, responses: Mapping[str, Response]) -> Leg[R]:
         """The next request, with the answers to this step's questions."""
@@ -236,9 +243,10 @@ class Rounds(Generic[R]):
         """The same with its step worked out anew from the last interim result."""
         if self.interim is None:
             return self
-        return attrs.evolve(self, step=self._step(self.interim, rules))
+        return attrs.evolve(self, step=self.next_step(self.interim, rules))
 
-    def _step(self, interim: InputRequired, rules: Rules) -> Asked | Waiting:
+    def next_step(self, interim: InputRequired, rules: Rules) -> Asked | Waiting:
+        """What an interim result asks for; errors as for :meth:`Leg.taken`."""
         if interim.input_requests:
             questions = read_questions(
                 interim.input_requests, self.origin, self.kinds, rules.questions
@@ -261,8 +269,10 @@ class Leg(Generic[R]):
     params: JsonObject = field(repr=False)
     tally: Tally
 
-    def taken(self, result: JsonObject, rules: Rules) -> Rounds[R]:
-        """The conversation after this result.
+    def taken(
+        self, result: JsonObject, rules: Rules
+    ) -> tuple[Rounds[R], Asked | Waiting | Finished[R]]:
+        """The conversation after this result, and its step.
 
         Raises:
             InvalidReply: the result is none.
@@ -274,12 +284,12 @@ class Leg(Generic[R]):
         )
         said_by = str(rounds.origin)
         if result_type(result, said_by) == INPUT_REQUIRED:
-            return _asked_again(rounds, read_interim(result, said_by), rules)
+            return _asked(rounds, read_interim(result, said_by), rules)
         try:
-            complete = rounds.carrier.read(result)
+            step = Finished(rounds.carrier.read(result))
         except ProtocolError as error:
             raise InvalidReply(f"{said_by}: {error.message}") from None
-        return attrs.evolve(rounds, interim=None, step=complete, done=True)
+        return attrs.evolve(rounds, interim=None, step=step), step
 
 
 def read_interim(result: JsonObject, said_by: str) -> InputRequired:
@@ -297,23 +307,25 @@ def read_interim(result: JsonObject, said_by: str) -> InputRequired:
     return interim
 
 
-def _asked_again(rounds: Rounds[R], interim: InputRequired, rules: Rules) -> Rounds[R]:
+def _asked(
+    rounds: Rounds[R], interim: InputRequired, rules: Rules
+) -> tuple[Rounds[R], Asked | Waiting]:
     asks = bool(interim.input_requests)
     tally = rounds.tally
     tally = attrs.evolve(tally, rounds=tally.rounds + asks, polls=tally.polls + (not asks))
     streak = 0 if asks else rounds.streak + 1
     rounds = attrs.evolve(rounds, interim=interim, tally=tally, streak=streak)
     try:
-        rounds = rounds.resumed(rules)
-        _check_limits(rounds, rules)
+        step = rounds.next_step(interim, rules)
+        _check_limits(rounds, step, rules)
     except CallError as error:
         error.interim = interim
         raise
-    return rounds
+    return attrs.evolve(rounds, step=step), step
 
 
-def _check_limits(rounds: Rounds[R], rules: Rules) -> None:
-    tally, step = rounds.tally, rounds.step
+def _check_limits(rounds: Rounds[R], step: Asked | Waiting, rules: Rules) -> None:
+    tally = rounds.tally
     if tally.rounds <= rules.max_rounds and tally.polls <= rules.max_polls:
         return
     if isinstance(step, Asked):

@@ -38,7 +38,7 @@ class Frozen:
 
     tag: str
     version: int
-    data: bytes
+    data: bytes = field(repr=False)
 
 
 @frozen
@@ -126,7 +126,7 @@ class Resumed:
     state: object
     frozen: Frozen
     questions: Mapping[str, bytes] = field(factory=dict[str, bytes])
-    kept: Mapping[str, JsonValue] = field(factory=dict[str, JsonValue])
+    kept: Mapping[str, JsonValue] = field(factory=dict[str, JsonValue], repr=False)
     asked: int = 0
     unusable: int = 0
 
@@ -151,7 +151,7 @@ class _Answers:
     """The answers to one state's questions, as far as they are there."""
 
     event: Event | None = None
-    kept: Mapping[str, JsonValue] = field(factory=dict[str, JsonValue])
+    kept: Mapping[str, JsonValue] = field(factory=dict[str, JsonValue], repr=False)
     faults: Mapping[str, str] = field(factory=dict[str, str])
 
 
@@ -276,13 +276,16 @@ class Round:
     ) -> End | Suspended:
         """Ask again what is missing or of no use, and keep what is good."""
         still = Asks({k: q for k, q in wants.questions.items() if k not in answers.kept}, True)
-        unusable = resumed.unusable + bool(answers.faults)
+        # What is kept stays pinned to the question that it answered.
+        pins = {key: question_digest(wants.questions[key].wire()) for key in answers.kept}
+        further = opening or len(answers.kept) > len(resumed.kept)
         again = Resumed(
             resumed.state,
             resumed.frozen,
-            kept=answers.kept,
-            asked=0 if opening else resumed.asked,
-            unusable=unusable,
+            pins,
+            answers.kept,
+            0 if further else resumed.asked,
+            resumed.unusable + bool(answers.faults),
         )
         return await self._rest(again, still, answers.faults)
 
@@ -330,11 +333,10 @@ def _is_end(state: object) -> TypeGuard[End]:
 
 
 def _pinned(resumed: Resumed, digests: Mapping[str, bytes]) -> Resumed:
-    # The answers kept from earlier rounds stay pinned to the questions that they answered.
     return Resumed(
         resumed.state,
         resumed.frozen,
-        {**{k: d for k, d in resumed.questions.items() if k in resumed.kept}, **digests},
+        {**resumed.questions, **digests},
         resumed.kept,
         resumed.asked + 1,
         resumed.unusable,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, Literal, TypeAlias, TypeVar
 
-from attrs import frozen
+from attrs import field, frozen
 
 from .jsonrpc import JsonObject
 
@@ -41,7 +41,7 @@ EventKind = Literal[
 class Answered:
     """Every question of the state was answered; ``value`` has the type that it asked for."""
 
-    value: object
+    value: object = field(repr=False)
     kind: Literal["answered"] = "answered"
 
 

@@ -35,7 +35,7 @@ URL_NEEDS: Final[JsonObject] = {"elicitation": {"url": {}}}
 class Given(Generic[A_co]):
     """The client answered, and the answer has the right type."""
 
-    value: A_co
+    value: A_co = field(repr=False)
 
 
 @frozen

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, TypeVar, cast
 from uuid import UUID
 
@@ -34,6 +34,7 @@ for _kind, _parse in (
     (Decimal, Decimal),
     (UUID, UUID),
     (datetime.time, datetime.time.fromisoformat),
+    (datetime.timedelta, partial(msgspec.convert, type=datetime.timedelta)),
 ):
     _converter.register_structure_hook(_kind, _from_text(cast(Callable[[str], object], _parse)))
 
@@ -82,15 +83,17 @@ def _all_text(options: list[JsonValue]) -> bool:
 class Validator:
     """A compiled schema."""
 
-    def __init__(self, schema: JsonObject, *, subject: str = "The schema") -> None:
-        """Compile ``schema``.
+    def __init__(
+        self, schema: JsonObject, *, subject: str = "The schema", mask: str | None = None
+    ) -> None:
+        """Compile ``schema``; faults say ``mask``, where it is given, in place of a value.
 
         Raises:
             UsageError: it is no valid schema, or it refers to something outside itself.
         """
         try:
             self._validator = jsonschema_rs.validator_for(
-                schema, validate_formats=True, offline=True
+                schema, validate_formats=True, offline=True, mask=mask
             )
         except (ValueError, jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError) as error:
             raise UsageError(f"{subject} is not a valid JSON Schema: {error}") from None
@@ -116,11 +119,14 @@ def _say(error: jsonschema_rs.ValidationError) -> str:
 
 @lru_cache(maxsize=512)
 def _compiled(text: bytes) -> Validator:
-    return Validator(cast(JsonObject, msgspec.json.decode(text)))
+    return Validator(cast(JsonObject, msgspec.json.decode(text)), mask="the answer")
 
 
 def validator_of(schema: JsonObject) -> Validator:
-    """A validator for a schema made at run time; equal schemas are compiled once."""
+    """A validator for answers to a schema made at run time; equal schemas are compiled once.
+
+    Its faults go to the model and into logs, so they tell nothing of what a person typed.
+    """
     return _compiled(msgspec.json.encode(schema))
 
 
@@ -152,7 +158,7 @@ def plain(value: object) -> JsonValue:
         UsageError: there is none (a foreign type, NaN or an infinity).
     """
     try:
-        made = cast(JsonValue, msgspec.to_builtins(_converter.unstructure(value)))
+        made = cast(JsonValue, msgspec.to_builtins(_converter.unstructure(value), str_keys=True))
     except (TypeError, ValueError, msgspec.MsgspecError) as error:
         raise UsageError(f"{type(value).__name__} has no JSON form: {error}") from None
     if not _finite(made):
@@ -165,6 +171,6 @@ def _finite(value: JsonValue) -> bool:
         return value - value == 0
     if isinstance(value, dict):
         return all(map(_finite, value.values()))
-    if isinstance(value, list):
-        return all(map(_finite, value))
+    if isinstance(value, list | tuple):
+        return all(map(_finite, cast("list[JsonValue]", value)))
     return True

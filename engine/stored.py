@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import attrs
 import msgspec
@@ -17,8 +17,8 @@ from attrs import frozen
 
 from .asked_round import KINDS
 from .call_errors import Kind, UnreadableDump
-from .conversation import TOOL_CALL, Carrier, Rounds, Rules, Tally, read_interim
-from .errors import CallError, InvalidReply, UsageError
+from .conversation import TOOL_CALL, Carrier, Finished, Rounds, Tally, read_interim
+from .errors import CallError, UsageError
 from .jsonrpc import InvalidJson, JsonObject, dumps, loads
 from .limits import Limits
 from .protocol import INPUT_REQUIRED, InputRequired
@@ -58,7 +58,7 @@ def dump(rounds: Rounds[Any]) -> bytes:
     Raises:
         UsageError: it is finished.
     """
-    if rounds.done:
+    if isinstance(rounds.step, Finished):
         raise UsageError(f"The call of {rounds.origin} is finished; nothing is left to resume")
     payload = _Payload(
         method=rounds.carrier.method,
@@ -91,30 +91,22 @@ def _digest(packed: bytes) -> bytes:
     return hashlib.blake2b(packed, digest_size=_DIGEST_BYTES).digest()
 
 
-def load(
-    blob: bytes, *, via: str, refused: frozenset[Kind], rules: Rules, limits: Limits
-) -> Rounds[Any]:
-    """The conversation that :func:`dump` made bytes of, its questions pending again.
+def load(blob: bytes, *, via: str, refused: frozenset[Kind], limits: Limits) -> Rounds[Any]:
+    """The conversation that :func:`dump` made bytes of, its step not yet worked out.
 
     Args:
         blob: the bytes.
         via: the target of the client that goes on.
         refused: kinds of question that it does not take, whatever was declared before.
-        rules: what it puts up with.
         limits: of the JSON inside.
 
     Raises:
         UnreadableDump: the bytes are damaged, no conversation, or from a newer version.
-        QuestionRefused: a pending question is of a refused kind.
     """
     payload = _opened(blob)
     try:
-        rounds = _restored(payload, via, refused, limits)
+        return _restored(payload, via, refused, limits)
     except (InvalidJson, CallError, ValueError, TypeError) as error:
-        raise UnreadableDump(f"The stored conversation does not make sense: {error}") from None
-    try:
-        return rounds.resumed(rules)
-    except InvalidReply as error:
         raise UnreadableDump(f"The stored conversation does not make sense: {error}") from None
 
 
@@ -140,6 +132,7 @@ def _opened(blob: bytes) -> _Payload:
 
 
 def _restored(payload: _Payload, via: str, refused: frozenset[Kind], limits: Limits) -> Rounds[Any]:
+    kinds: frozenset[Kind] = frozenset(map(_kind, payload.kinds))
     interim = None
     if payload.interim is not None:
         interim = read_interim(_object(payload.interim, limits), "the dump")
@@ -148,12 +141,12 @@ def _restored(payload: _Payload, via: str, refused: frozenset[Kind], limits: Lim
         raise ValueError("its method is not known")
     target = _object(payload.target, limits)
     if not isinstance(target.get(carrier.names), str):
-        raise ValueError("it does not say what is called")
+        raise ValueError("it does not say what is called")  # noqa: TRY004  # JSON, not Python
     return Rounds(
         carrier=carrier,
         target=target,
         meta=_object(payload.meta, limits),
-        kinds=frozenset(map(_kind, payload.kinds)) - refused,
+        kinds=kinds - refused,
         via=via,
         server=payload.server,
         deadline=None if payload.deadline is None else _sound(payload.deadline),
@@ -167,14 +160,14 @@ def _restored(payload: _Payload, via: str, refused: frozenset[Kind], limits: Lim
 def _object(text: bytes, limits: Limits) -> JsonObject:
     value = loads(text, limits)
     if not isinstance(value, dict):
-        raise ValueError("a part is no object")
+        raise ValueError("a part is no object")  # noqa: TRY004  # JSON, not Python
     return value
 
 
 def _kind(name: str) -> Kind:
     if name not in KINDS:
         raise ValueError("it names an unknown kind of question")
-    return name
+    return cast(Kind, name)
 
 
 def _sound(number: N) -> N:

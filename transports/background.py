@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import trio
 
 
 @asynccontextmanager
-async def background() -> AsyncIterator[trio.Nursery]:
+async def background() -> AsyncGenerator[trio.Nursery, None]:
     """A nursery from which the body's exception comes out as it was raised, in no group.
 
     For context managers that keep tasks running for their caller: whoever writes ``except

@@ -11,9 +11,9 @@ import re
 import signal
 import subprocess
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Final
+from typing import Final, TypeAlias, cast
 
 import trio
 from attrs import define, field, frozen
@@ -29,7 +29,8 @@ from .tail import Tail, forward
 logger = logging.getLogger("antiphon.stdio")
 
 INHERITED: Final = frozenset(
-    "HOME LANG LOGNAME PATH SHELL SYSTEMROOT TERM TMPDIR TZ USER VIRTUAL_ENV".split()
+    {"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "SYSTEMROOT", "TERM", "TMPDIR", "TZ", "USER"}
+    | {"VIRTUAL_ENV"}
 )
 """What a child gets of our environment, besides LC_*: nothing that could be a secret."""
 
@@ -43,7 +44,7 @@ SECRET: Final = 6
 """Characters from which on a given variable's value is taken out of error texts."""
 
 
-@frozen
+@define
 class Restarts:
     """When a server that died is started again: soon, then later, then not for a while.
 
@@ -76,7 +77,7 @@ async def open_child(
     limits: Limits | None = None,
     close_timeout: float = 2.0,
     terminate_timeout: float = 2.0,
-) -> AsyncIterator[ChildTransport]:
+) -> AsyncGenerator[ChildTransport, None]:
     """Start a server as a child process and hold it until the end of the block.
 
     The child gets a few harmless variables of our environment (:data:`INHERITED`) and ``env``,
@@ -207,7 +208,7 @@ class Launch:
                 start_new_session=True,
             )
         except OSError as error:
-            text = f"Cannot start {self.name} ({error.strerror}): {error.filename}"
+            text = f"Cannot start {self.name}: {error.strerror} ({error.filename or 'no file'})"
             raise TransportLost(text, sent=False) from None
         except (ValueError, TypeError) as error:
             raise UsageError(f"Cannot start {self.name}: {error}") from None
@@ -218,6 +219,9 @@ class Launch:
             if len(value) >= SECRET:
                 text = text.replace(value, f"[{name}]")
         return text
+
+
+Pipes: TypeAlias = tuple[trio.abc.SendStream, trio.abc.ReceiveStream, trio.abc.ReceiveStream]
 
 
 @define(eq=False)
@@ -234,6 +238,7 @@ class Child:
     wire: LineTransport = field(init=False)
     gone: trio.Event = field(factory=trio.Event, init=False)
     last_words: str = field(default="", init=False)
+    _pipes: Pipes = field(init=False)
     _tail: Tail = field(init=False)
     _over: trio.Event = field(factory=trio.Event, init=False)
     _closing: bool = field(default=False, init=False)
@@ -241,16 +246,18 @@ class Child:
 
     def __attrs_post_init__(self) -> None:
         process, launch = self._process, self._launch
-        assert process.stdin and process.stdout and process.stderr
+        # Never None: we asked for all three.
+        self._pipes = cast(Pipes, (process.stdin, process.stdout, process.stderr))
+        stdin, stdout, stderr = self._pipes
         self.wire = LineTransport(
-            process.stdout,
-            process.stdin,
+            stdout,
+            stdin,
             name=launch.name,
             limits=launch.limits,
             pipe=True,
             redact=launch.redact,
         )
-        self._tail = Tail(process.stderr, launch.on_line)
+        self._tail = Tail(stderr, launch.on_line)
 
     @property
     def alive(self) -> bool:
@@ -292,24 +299,20 @@ class Child:
         with trio.move_on_after(self._launch.close_timeout):
             if self._closing:
                 await self.wire.flush()
-            await self._close_input()
+            await self._pipes[0].aclose()
             await self._process.wait()
-        await self._close_input()
-        await self._send(signal.SIGTERM, self._launch.terminate_timeout)
-        await self._send(signal.SIGKILL, KILL_TIMEOUT)
+        await self._pipes[0].aclose()
+        await self._signal(signal.SIGTERM, self._launch.terminate_timeout)
+        await self._signal(signal.SIGKILL, KILL_TIMEOUT)
 
-    async def _close_input(self) -> None:
-        assert self._process.stdin
-        await self._process.stdin.aclose()
-
-    async def _send(self, number: signal.Signals, timeout: float) -> None:
+    async def _signal(self, number: signal.Signals, wait: float) -> None:
         if self._process.returncode is not None:
             return
         self._stopped_by_us = True
         # Not yet reaped, so the group is still its own.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
-        with trio.move_on_after(timeout):
+        with trio.move_on_after(wait):
             await self._process.wait()
 
     def _bury(self) -> None:
@@ -332,9 +335,8 @@ class Child:
 
     async def _release(self) -> None:
         with trio.CancelScope(shield=True):
-            assert self._process.stdout and self._process.stderr
-            await self._process.stdout.aclose()
-            await self._process.stderr.aclose()
+            for pipe in self._pipes:
+                await pipe.aclose()
 
 
 _SHORT_OPTION: Final = re.compile(r"-\w{1,2}")

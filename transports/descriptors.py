@@ -24,7 +24,7 @@ import select
 import socket
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
 
@@ -84,7 +84,7 @@ def _opened_anew(fd: int, mode: os.stat_result, access: int) -> trio.lowlevel.Fd
 
 
 @contextmanager
-def _as_trio_errors() -> Iterator[None]:
+def _as_trio_errors() -> Generator[None, None, None]:
     try:
         yield
     except OSError as error:

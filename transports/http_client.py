@@ -16,9 +16,10 @@ from base64 import b64encode
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import httpx2
+import trio
 from attrs import define, field
 
 from ..engine.errors import UsageError
@@ -28,8 +29,12 @@ from ..engine.limits import Limits
 from .headers import metadata_headers
 from .http_answer import Answer, quoted
 
+if TYPE_CHECKING:
+    import httpcore2
+
 RawHeaders: TypeAlias = list[tuple[bytes, bytes]]
 Token: TypeAlias = str | Callable[[], Awaitable[str]]
+_Trace: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[None]]
 _Send: TypeAlias = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
 
 _FIXED: Final[RawHeaders] = [
@@ -182,8 +187,11 @@ class HttpTransport:
             self._url,
             headers=[*self._headers, *own, length],
             stream=httpx2.ByteStream(body),
-            extensions={"timeout": timeout},
+            extensions={"timeout": timeout, **self._watch()},
         )
+
+    def _watch(self) -> dict[str, _Trace]:
+        return {"trace": _Handshake().trace} if self._url.scheme == "https" else {}
 
     def _lost(self, post: httpx2.Request, error: httpx2.HTTPError) -> TransportLost:
         # The error itself is not chained: it may quote what the server sent, at any length.
@@ -192,12 +200,32 @@ class HttpTransport:
         return TransportLost(f"{what} {self.name}", sent=sent, detail=quoted(_root_of(error), post))
 
 
+@define(eq=False)
+class _Handshake:
+    """Closes a connection whose TLS handshake is cancelled.
+
+    httpcore2 (2.16) closes it when the handshake fails; when the handshake is cancelled, it
+    leaves the socket to the garbage collector, and the server waiting.
+    """
+
+    _socket: httpcore2.AsyncNetworkStream | None = None
+
+    async def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Follow the steps that httpcore2 names to a request's ``trace`` extension."""
+        if event == "connection.connect_tcp.complete":
+            self._socket = info["return_value"]
+        elif event == "connection.start_tls.failed" and self._socket is not None:
+            with trio.CancelScope(shield=True):
+                await self._socket.aclose()
+
+
 def _root_of(error: BaseException) -> str:
     """What the operating system said, beneath the layers that passed it on."""
     below = error.__cause__ or (error.args[0] if error.args else None)
-    if isinstance(below, Exception) and not isinstance(below, ExceptionGroup):
-        return _root_of(below)
-    return str(error)
+    if isinstance(below, ExceptionGroup):
+        # One error for each address of the host; they are mostly alike.
+        below = below.exceptions[0]
+    return _root_of(below) if isinstance(below, Exception) else str(error)
 
 
 # -- what is sent -----------------------------------------------------------------------------

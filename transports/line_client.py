@@ -17,9 +17,9 @@ Specification: basic/transports/stdio, basic/patterns/cancellation, basic/patter
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, TypeGuard, cast
 
 import trio
 from attrs import define, field
@@ -82,19 +82,20 @@ class _Pending:
             self.done.set()
 
     def hear(self, notification: Notification) -> None:
+        if self.outcome is not None:
+            return
         try:
             self.on_notification(notification)
-        except Exception as error:  # the caller's own: it belongs into the caller's task
+        except Exception as error:  # noqa: BLE001  # the caller's own, for the caller's task
             self.settle(error)
 
     def result(self) -> Reply:
-        if isinstance(self.outcome, Success | Failure):
-            return self.outcome
-        assert self.outcome is not None
-        raise self.outcome
+        if isinstance(self.outcome, Exception):
+            raise self.outcome
+        return cast(Reply, self.outcome)
 
 
-def _is_id(value: object) -> bool:
+def _is_id(value: object) -> TypeGuard[str | int]:
     # Not isinstance: True equals 1 and finds it in a dict.
     return type(value) is str or type(value) is int
 
@@ -267,7 +268,7 @@ class LineTransport:
                 pending.hear(notification)
             return
         token = notification.params.get("progressToken")
-        if isinstance(token, str | int) and _is_id(token) and token in self._by_token:
+        if _is_id(token) and token in self._by_token:
             self._by_token[token].hear(notification)
 
     def _too_long(self, line: TooLong) -> None:
@@ -312,7 +313,7 @@ async def open_lines(
     *,
     name: str = "stream",
     limits: Limits | None = None,
-) -> AsyncIterator[LineTransport]:
+) -> AsyncGenerator[LineTransport, None]:
     """A client's transport over two streams, or one that is both, which are closed at the end.
 
     ``name`` appears in messages and logs.

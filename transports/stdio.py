@@ -10,17 +10,19 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 import trio
 
 from ..engine.errors import UsageError
 from ..engine.exchange import RequestHandler
 from .descriptors import duplicate, open_receive, open_send
-from .line_server import serve_lines as serve_lines
+from .line_server import serve_lines
+
+__all__ = ["run_stdio", "serve_lines", "serve_stdio"]
 
 INTERRUPTED: Final = 130
 """Exit status of a process that was interrupted from the keyboard: 128 and SIGINT."""
@@ -86,7 +88,7 @@ def _provide_stderr() -> None:
 
 
 @contextmanager
-def _null_device() -> Iterator[int]:
+def _null_device() -> Generator[int, None, None]:
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     try:
         yield null
@@ -95,7 +97,7 @@ def _null_device() -> Iterator[int]:
 
 
 @contextmanager
-def _out_of_reach(stdin_fd: int, stdout_fd: int) -> Iterator[None]:
+def _out_of_reach(stdin_fd: int, stdout_fd: int) -> Generator[None, None, None]:
     """Put other files in the place of the client's."""
     with (
         _null_device() as null,
@@ -107,7 +109,7 @@ def _out_of_reach(stdin_fd: int, stdout_fd: int) -> Iterator[None]:
 
 
 @contextmanager
-def _replaced(fd: int, by: int) -> Iterator[None]:
+def _replaced(fd: int, by: int) -> Generator[None, None, None]:
     inheritable = os.get_inheritable(fd)
     before = duplicate(fd)
     os.dup2(by, fd)
@@ -119,13 +121,17 @@ def _replaced(fd: int, by: int) -> Iterator[None]:
 
 
 @contextmanager
-def _prompt_stdout(fd: int) -> Iterator[None]:
+def _prompt_stdout(fd: int) -> Generator[None, None, None]:
     """Let ``print`` show at once, and leave nothing in its buffer that the client would get.
 
     What was printed before, and is still in the buffer, goes to standard error as well.
     """
     stream = sys.stdout
-    if not isinstance(stream, io.TextIOWrapper) or not _writes_to(stream, fd):
+    if not isinstance(stream, io.TextIOWrapper):
+        yield
+        return
+    stream = cast("io.TextIOWrapper[io.BufferedWriter]", stream)
+    if not _writes_to(stream, fd):
         yield
         return
     before = stream.line_buffering

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
@@ -40,12 +40,16 @@ class Tail:
         self._stream = stream
         self._on_line = on_line
         self._kept = bytearray()
+        self._cut = False
         self._rest = b""
 
     @property
     def text(self) -> str:
-        """The last :data:`KEPT` bytes."""
-        return self._kept.decode("utf-8", "replace").strip()
+        """The last :data:`KEPT` bytes, from the beginning of a line on where there is one."""
+        kept = bytes(self._kept)
+        if self._cut:
+            kept = kept.split(b"\n", 1)[-1]
+        return kept.decode("utf-8", "replace").strip()
 
     async def drain(self) -> None:
         """Read until the stream ends or breaks: a child must never wait for us to read."""
@@ -55,27 +59,26 @@ class Tail:
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             pass
         finally:
-            self._pass_on(self._rest)
+            if self._rest:
+                self._pass_on(self._rest)
             self.done.set()
 
     def _take(self, data: bytes) -> None:
         self._kept += data
+        self._cut = self._cut or len(self._kept) > KEPT
         del self._kept[:-KEPT]
         *lines, rest = (self._rest + data).split(b"\n")
         for line in lines:
-            self._pass_on(line.removesuffix(b"\r") or b" ")
-        whole = len(rest) - len(rest) % LONGEST
-        self._pass_on(rest[:whole])
-        self._rest = rest[whole:]
+            self._pass_on(line.removesuffix(b"\r"))
+        while len(rest) > LONGEST:
+            self._pass_on(rest[:LONGEST])
+            rest = rest[LONGEST:]
+        self._rest = rest
 
     def _pass_on(self, line: bytes) -> None:
-        for piece in _pieces(line):
+        for start in range(0, max(len(line), 1), LONGEST):
+            piece = line[start : start + LONGEST]
             try:
                 self._on_line(piece.decode("utf-8", "replace"))
             except Exception:
                 logger.exception("The callback for the standard error of a child failed")
-
-
-def _pieces(line: bytes) -> Iterator[bytes]:
-    for start in range(0, len(line), LONGEST):
-        yield line[start : start + LONGEST]

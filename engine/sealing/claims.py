@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Annotated, Any, Final, cast
 
 import msgspec
 from attrs import Factory, field, frozen
 
 from ..errors import SealingError
 from ..jsonrpc import JsonObject, JsonValue
-from .digests import arguments_digest
+from .digests import SALT_BYTES, arguments_digest
 from .errors import Reason, TokenRefused
 from .exact import pack, unpack
 
@@ -82,7 +82,7 @@ class Envelope(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fiel
     method: str
     target: str
     arguments: bytes
-    salt: bytes
+    salt: Annotated[bytes, msgspec.Meta(min_length=SALT_BYTES, max_length=SALT_BYTES)]
     principal: bytes
     flow_id: str
     round: int

@@ -43,7 +43,7 @@ def pack(value: object, name: str = "value") -> bytes:
             return _packb(value)
         except UnicodeEncodeError:
             pass
-    raise SealingError(f"{next(_faults(value, name, DEPTH))}, and cannot be sealed")
+    raise SealingError(f"{next(_faults(value, name, DEPTH))}: a token cannot carry that exactly")
 
 
 def unpack(data: bytes) -> object:
@@ -57,9 +57,9 @@ def unpack(data: bytes) -> object:
             data, strict_map_key=False, ext_hook=_extension, list_hook=_list_or_tuple
         )
     except TypeError:
-        raise ValueError("a key cannot be a key") from None
+        raise ValueError("a list or an object stands as a key") from None
     if not _fits(value, DEPTH):
-        raise ValueError("foreign types, or nested too deeply")
+        raise ValueError("a foreign type, or nested too deeply")
     return value
 
 

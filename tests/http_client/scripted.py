@@ -8,13 +8,12 @@ from contextlib import asynccontextmanager
 
 import httpx2
 import trio
-import trio.testing
 from attrs import define, field, frozen
 
 from antiphon.engine.jsonrpc import JsonObject, JsonValue, Notification, Request
+from antiphon.engine.limits import Limits
 from antiphon.engine.protocol import META_VERSION
 from antiphon.transports.http_client import HttpTransport, Token, open_http
-from antiphon.engine.limits import Limits
 
 SAFETY_NET = 30
 """Seconds of real time after which a test that hangs is ended; no test waits for it."""
@@ -29,7 +28,8 @@ def request(id: int | str = 1, method: str = "tools/call", **params: JsonValue) 
 
 
 def success(id: JsonValue = 1, value: JsonValue = "ok") -> bytes:
-    return json.dumps({"jsonrpc": "2.0", "id": id, "result": {"value": value}}).encode()
+    message = {"jsonrpc": "2.0", "id": id, "result": {"value": value}}
+    return json.dumps(message, ensure_ascii=False).encode()
 
 
 def failure(id: JsonValue = 1, code: int = -32603) -> bytes:
@@ -147,7 +147,7 @@ class RawServer:
     port: int = 0
     accepted: int = 0
     open: int = 0
-    received: list[Received] = field(factory=list["Received"])
+    _someone_left: trio.Event = field(factory=trio.Event)
 
     @property
     def url(self) -> str:
@@ -163,16 +163,19 @@ class RawServer:
             pass
         finally:
             self.open -= 1
+            self._someone_left.set()
 
     async def all_left(self) -> None:
+        """Wait until every connection is closed."""
         while self.open:
-            await trio.testing.wait_all_tasks_blocked(0.001)
+            self._someone_left = trio.Event()
+            await self._someone_left.wait()
 
 
 @asynccontextmanager
-async def serving(handler: Handler) -> AsyncIterator[RawServer]:
+async def serving(handler: Handler, patience: float = SAFETY_NET) -> AsyncIterator[RawServer]:
     server = RawServer(handler)
-    with trio.fail_after(SAFETY_NET):
+    with trio.fail_after(patience):
         async with trio.open_nursery() as nursery:
             listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
             server.port = listeners[0].socket.getsockname()[1]
@@ -182,15 +185,14 @@ async def serving(handler: Handler) -> AsyncIterator[RawServer]:
 
 
 def answering(*answers: bytes | Callable[[Received], bytes]) -> Handler:
-    """Answer the requests of a connection one after the other, the last answer again and again."""
+    """Answer one request after the other, on whatever connection; the last answer stays."""
+    script = list(answers)
 
     async def handler(peer: Peer) -> None:
-        turn = 0
         while True:
             received = await peer.request()
-            reply = answers[min(turn, len(answers) - 1)]
+            reply = script.pop(0) if len(script) > 1 else script[0]
             await peer.send(reply if isinstance(reply, bytes) else reply(received))
-            turn += 1
 
     return handler
 
@@ -211,11 +213,16 @@ class Ears:
 
 @asynccontextmanager
 async def connected(
-    handler: Handler, *, token: Token | None = None, limits: Limits | None = None
+    handler: Handler,
+    *,
+    token: Token | None = None,
+    limits: Limits | None = None,
+    client: httpx2.AsyncClient | None = None,
+    patience: float = SAFETY_NET,
 ) -> AsyncIterator[tuple[HttpTransport, RawServer]]:
     async with (
-        serving(handler) as server,
-        open_http(server.url, token=token, limits=limits or Limits()) as transport,
+        serving(handler, patience) as server,
+        open_http(server.url, token=token, limits=limits or Limits(), client=client) as transport,
     ):
         yield transport, server
 

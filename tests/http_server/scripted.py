@@ -15,12 +15,14 @@ from antiphon.engine.jsonrpc import (
     Failure,
     JsonObject,
     JsonValue,
+    Message,
     Notification,
     Reply,
     Request,
     RequestId,
     Success,
     failure,
+    read_message,
     write_message,
 )
 from antiphon.engine.limits import Limits
@@ -32,6 +34,7 @@ from antiphon.engine.protocol import (
     read_meta,
 )
 from antiphon.transports.asgi import HttpApp
+from antiphon.transports.asgi_messages import Receive
 from antiphon.transports.headers import metadata_headers
 
 Script = Callable[[Request, Exchange], Awaitable[Reply]]
@@ -80,7 +83,7 @@ def meta(version: str = VERSION) -> JsonObject:
     return {META_VERSION: version, META_CAPABILITIES: {}}
 
 
-def call(name: str = "add", *, id: RequestId = 1, **params: JsonValue) -> Request:
+def call(name: JsonValue = "add", *, id: RequestId = 1, **params: JsonValue) -> Request:
     return Request(id, "tools/call", {"name": name, "arguments": {}, "_meta": meta(), **params})
 
 
@@ -136,16 +139,22 @@ class Answer:
         return cast(str, self.error["message"])
 
     @property
-    def events(self) -> list[JsonObject]:
-        """The messages of an event stream; comments left out."""
+    def data(self) -> list[bytes]:
+        """The data of an event stream; comments left out."""
         assert self.headers[b"content-type"] == b"text/event-stream"
         blocks = self.body.split(b"\n\n")
         assert blocks.pop() == b""
-        return [
-            read_object(block.removeprefix(b"data: "))
-            for block in blocks
-            if not block.startswith(b":")
-        ]
+        return [block.removeprefix(b"data: ") for block in blocks if not block.startswith(b":")]
+
+    @property
+    def events(self) -> list[JsonObject]:
+        """The events of a stream, as plain objects."""
+        return list(map(read_object, self.data))
+
+    @property
+    def messages(self) -> list[Message]:
+        """The events of a stream, as the JSON door reads them."""
+        return list(map(read_message, self.data))
 
 
 def read_object(data: bytes) -> JsonObject:
@@ -176,7 +185,7 @@ class Visit:
     taken: int = 0
     on_send: Callable[[Mapping[str, Any]], Awaitable[None]] | None = None
 
-    async def run(self, app: HttpApp) -> Answer:
+    async def run(self, app: HttpApp, receive: Receive | None = None) -> Answer:
         scope: dict[str, Any] = {
             "type": "http",
             "asgi": {"version": "3.0"},
@@ -188,7 +197,7 @@ class Visit:
             "headers": self.headers,
             "server": self.server,
         }
-        await app(scope, self._receive, self._send)
+        await app(scope, receive or self._receive, self._send)
         return self.answer
 
     async def _receive(self) -> dict[str, Any]:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 import trio
+
+from antiphon.engine.errors import UsageError
+from antiphon.engine.jsonrpc import write_message
+from antiphon.engine.limits import Limits
+from antiphon.transports.asgi import http_app
 from tests.http_server.scripted import (
     ScriptedServer,
     Visit,
@@ -14,11 +22,6 @@ from tests.http_server.scripted import (
     post_body,
     visit,
 )
-
-from antiphon.engine.errors import UsageError
-from antiphon.engine.jsonrpc import write_message
-from antiphon.engine.limits import Limits
-from antiphon.transports.asgi import http_app
 
 
 async def test_request_is_served_as_one_json_body() -> None:
@@ -224,6 +227,20 @@ async def test_refusal_does_not_read_a_body_without_end() -> None:
     answer = await endless.run(http_app(ScriptedServer(limits=limits)))
     assert answer.ended
     assert endless.taken < 1000
+
+
+async def test_refusal_ends_where_the_server_waits_for_its_queue_to_be_emptied() -> None:
+    """So hypercorn does: its last send waits for room in the queue of the body's parts."""
+
+    async def last_waits(event: Mapping[str, Any]) -> None:
+        while event.get("more_body") is False and full.taken < len(full.chunks):
+            await trio.lowlevel.checkpoint()
+
+    full = Visit(head_of(call(), content_type="text/plain"), [b"a" * 100] * 50, complete=False)
+    full.on_send = last_waits
+    answer = await full.run(http_app(ScriptedServer(limits=Limits(message_bytes=1000))))
+    assert answer.status == 415
+    assert answer.ended
 
 
 async def test_refused_client_that_leaves_is_sent_nothing_more() -> None:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import logging
 
 import pytest
+
+from antiphon.engine.exchange import Exchange
+from antiphon.engine.jsonrpc import Failure, Reply, Request, dumps
+from antiphon.transports.asgi import http_app
 from tests.http_server.scripted import (
     ScriptedServer,
     call,
@@ -15,10 +19,6 @@ from tests.http_server.scripted import (
     post_body,
     success,
 )
-
-from antiphon.engine.exchange import Exchange
-from antiphon.engine.jsonrpc import Failure, Reply, Request, dumps
-from antiphon.transports.asgi import http_app
 
 GOOD_ID = {"jsonrpc": "2.0", "method": "tools/list", "params": {"_meta": meta()}}
 

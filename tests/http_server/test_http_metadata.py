@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from antiphon.engine.errors import UsageError
+from antiphon.engine.jsonrpc import JsonObject, JsonValue, Request, write_message
+from antiphon.engine.protocol import META_CAPABILITIES
+from antiphon.transports.asgi import http_app
+from antiphon.transports.headers import decode_value, encode_value, metadata_headers
 from tests.http_server.scripted import (
     Answer,
     ScriptedServer,
@@ -17,12 +24,6 @@ from tests.http_server.scripted import (
     post,
     post_body,
 )
-
-from antiphon.engine.errors import UsageError
-from antiphon.engine.jsonrpc import Request, write_message
-from antiphon.engine.protocol import META_CAPABILITIES
-from antiphon.transports.asgi import http_app
-from antiphon.transports.headers import decode_value, encode_value, metadata_headers
 
 
 async def sent(request: Request, name: bytes, value: bytes | None) -> tuple[Answer, bool]:
@@ -77,9 +78,9 @@ async def test_unknown_version_that_both_name_is_unsupported(version: str) -> No
     "params", [{}, {"_meta": {}}, {"_meta": {META_CAPABILITIES: {}}}, {"_meta": 7}]
 )
 async def test_missing_meta_is_the_servers_to_tell_whatever_the_headers(
-    params: dict[str, dict[str, dict[str, str]]], header: bytes | None
+    params: JsonObject, header: bytes | None
 ) -> None:
-    request = Request(1, "tools/list", dict(params))
+    request = Request(1, "tools/list", params)
     answer, asked = await sent(request, b"mcp-protocol-version", header)
     assert (answer.status, answer.code) == (400, -32602)
     assert asked
@@ -123,7 +124,7 @@ def prompting(name: str) -> Request:
 @pytest.mark.parametrize("value", [None, b"", b"Add", b"sub", b"add, add", wrapped("sub")])
 @pytest.mark.parametrize("request_for", [call, prompting, reading])
 async def test_name_that_is_missing_or_differs_is_a_mismatch(
-    request_for: type[Request], value: bytes | None
+    request_for: Callable[[str], Request], value: bytes | None
 ) -> None:
     answer, asked = await sent(request_for("add"), b"mcp-name", value)
     assert refused(answer, "Mcp-Name")
@@ -150,7 +151,9 @@ NAMES = [
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("request_for", [call, prompting, reading])
-async def test_any_name_that_a_client_makes_is_taken(request_for: type[Request], name: str) -> None:
+async def test_any_name_that_a_client_makes_is_taken(
+    request_for: Callable[[str], Request], name: str
+) -> None:
     answer = await post(http_app(ScriptedServer()), request_for(name))
     assert answer.status == 200
 
@@ -231,7 +234,7 @@ async def test_name_header_counts_only_for_methods_that_carry_one() -> None:
 
 
 @pytest.mark.parametrize("name", [None, 7, ["add"]])
-async def test_name_that_the_body_lacks_is_the_servers_to_tell(name: None | int | str) -> None:
+async def test_name_that_the_body_lacks_is_the_servers_to_tell(name: JsonValue) -> None:
     _, asked = await sent(call(name=name), b"mcp-name", b"add")
     assert asked
 

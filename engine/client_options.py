@@ -1,0 +1,128 @@
+"""What a client can be told, once for all who make one."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Collection
+from functools import cached_property
+from typing import Final, TypedDict, cast
+
+from attrs import field, frozen
+
+from .answering import Audit, Callbacks, ElicitationCallback, RootsSource, SamplingCallback
+from .asked_round import KINDS
+from .call_errors import Kind
+from .conversation import Rules
+from .errors import UsageError
+from .limits import Limits
+from .pacing import Backoff, Schedule
+from .protocol import Implementation
+
+ANTIPHON: Final = Implementation("antiphon", "0.1.0")
+
+
+class ClientOptions(TypedDict, total=False):
+    """The keyword arguments of a client; :class:`Settings` says what each means."""
+
+    elicitation: ElicitationCallback | None
+    sampling: SamplingCallback | None
+    roots: RootsSource | None
+    refuse: Collection[str]
+    audit: Audit | None
+    max_rounds: int
+    max_polls: int
+    deadline: float | None
+    leg_timeout: float | None
+    people_timeout: float | None
+    schedule: Schedule
+    client_info: Implementation
+    limits: Limits
+    clock: Callable[[], float]
+
+
+@frozen(kw_only=True)
+class Settings:
+    """How a client behaves.
+
+    Attributes:
+        elicitation: an async function that answers forms and links.
+        sampling: an async function that answers for a language model.
+        roots: an async function that lists roots, or the list.
+        refuse: kinds of question that are neither declared nor answered, whatever callbacks
+            there are: form, url, sampling, roots.
+        audit: called with an :class:`~.answering.AuditEntry` for every question.
+        max_rounds: rounds with questions that one call may take.
+        max_polls: rounds without questions that one call may take.
+        deadline: seconds for a whole call, callbacks included; None for no end.
+        leg_timeout: seconds for each request on the wire, never for a person; None for no end.
+        people_timeout: seconds for all callbacks of one call together; None for no end.
+        schedule: when to ask again a server that is not ready.
+        client_info: how the client names itself.
+        limits: what it takes from a server.
+        clock: the wall clock, in seconds since the epoch. Deadlines are kept by it.
+
+    Raises:
+        UsageError: a value makes no sense.
+    """
+
+    elicitation: ElicitationCallback | None = None
+    sampling: SamplingCallback | None = None
+    roots: RootsSource | None = None
+    refuse: Collection[str] = ()
+    audit: Audit | None = None
+    max_rounds: int = 10
+    max_polls: int = 1000
+    deadline: float | None = None
+    leg_timeout: float | None = 60.0
+    people_timeout: float | None = None
+    schedule: Schedule = field(factory=Backoff)
+    client_info: Implementation = ANTIPHON
+    limits: Limits = field(factory=Limits)
+    clock: Callable[[], float] = time.time
+
+    def __attrs_post_init__(self) -> None:
+        refuse = [self.refuse] if isinstance(self.refuse, str) else self.refuse
+        if isinstance(self.refuse, str) or set(refuse) - set(KINDS):
+            told = ", ".join(map(repr, refuse))
+            raise UsageError(f"refuse takes a collection of {', '.join(KINDS)}; not {told}")
+        if isinstance(self.roots, str):
+            raise UsageError("roots takes a sequence of roots, or an async function")
+        for name in ("deadline", "leg_timeout", "people_timeout"):
+            check_seconds(name, getattr(self, name))
+        for name in ("max_rounds", "max_polls"):
+            if getattr(self, name) < 0:
+                raise UsageError(f"{name} must not be negative")
+
+    @cached_property
+    def refused(self) -> frozenset[Kind]:
+        """The kinds that are refused."""
+        return cast("frozenset[Kind]", frozenset(self.refuse))
+
+    @cached_property
+    def callbacks(self) -> Callbacks:
+        """Those who answer."""
+        return Callbacks(elicitation=self.elicitation, sampling=self.sampling, roots=self.roots)
+
+    @cached_property
+    def rules(self) -> Rules:
+        """What one conversation may take."""
+        return Rules(
+            max_rounds=self.max_rounds,
+            max_polls=self.max_polls,
+            questions=self.limits.questions,
+            schedule=self.schedule,
+        )
+
+
+def check_seconds(name: str, seconds: float | None) -> float:
+    """The seconds as a number, infinity for None.
+
+    Raises:
+        UsageError: they are negative or no number.
+    """
+    if seconds is None:
+        return math.inf
+    if not seconds >= 0:
+        raise UsageError(f"{name} must be seconds from now, not {seconds}")
+    return seconds

@@ -1,0 +1,107 @@
+"""The client that the conformance suite tests: ``python tests/conformance/client.py URL``.
+
+The suite starts it once for each scenario, which it names in the environment. It ends with
+status 0, and ``FINISHED`` as its last line, where it did all that the scenario wants of it.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import trio
+
+from antiphon import Root, open_client
+from antiphon.engine.asked import ElicitationAnswer, FormRequest, UrlRequest
+from antiphon.engine.asked_deprecated import SamplingRequest
+from antiphon.engine.client import Client
+from antiphon.engine.protocol import Tool
+
+FINISHED: Final = "finished"
+CONTEXT: Final[dict[str, Any]] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
+
+
+async def confirm(question: FormRequest | UrlRequest) -> ElicitationAnswer:
+    """Say yes to whatever is asked."""
+    return (
+        {field.name: True for field in question.fields} if isinstance(question, FormRequest) else {}
+    )
+
+
+async def think(question: SamplingRequest) -> str:
+    """Answer for a language model."""
+    return f"A reply to {len(question.messages)} messages"
+
+
+async def add_numbers(client: Client) -> None:
+    await client.list_tools()
+    await client.call_tool("add_numbers", {"a": 5, "b": 3})
+
+
+async def look_around(client: Client) -> None:
+    await client.discover()
+    for tool in await client.list_tools():
+        await client.call_tool(tool.name)
+
+
+async def list_only(client: Client) -> None:
+    await client.list_tools()
+
+
+async def several_rounds(client: Client) -> None:
+    for name in (
+        "test_mrtr_echo_state",
+        "test_mrtr_unrelated",
+        "test_mrtr_no_state",
+        "test_mrtr_no_result_type",
+    ):
+        await client.call_tool(name)
+
+
+async def calls_of_context(client: Client) -> None:
+    await client.list_tools()
+    for call in CONTEXT["toolCalls"]:
+        await client.call_tool(call["name"], call["arguments"])
+
+
+async def every_tool_listed(client: Client) -> None:
+    for tool in await client.list_tools():
+        await client.call_tool(tool.name, dict.fromkeys(_properties(tool), "value"))
+
+
+async def echo_schema(client: Client) -> None:
+    tools = {tool.name: tool for tool in await client.list_tools()}
+    schema = tools["json_schema_2020_12_tool"].input_schema
+    await client.call_tool("json_schema_echo", {"schema": schema})
+
+
+def _properties(tool: Tool) -> list[str]:
+    properties = tool.input_schema.get("properties")
+    return list(properties) if isinstance(properties, dict) else []
+
+
+SCENARIOS: Final[dict[str, Callable[[Client], Awaitable[None]]]] = {
+    "tools_call": add_numbers,
+    "request-metadata": look_around,
+    "sep-2322-client-request-state": several_rounds,
+    "http-standard-headers": look_around,
+    "http-custom-headers": calls_of_context,
+    "http-invalid-tool-headers": every_tool_listed,
+    "json-schema-ref-no-deref": list_only,
+    "json-schema-2020-12-preservation": echo_schema,
+}
+
+
+async def main(scenario: str, url: str) -> None:
+    play = SCENARIOS.get(scenario)
+    if play is None:
+        sys.exit(f"No part is written for scenario {scenario}")
+    roots = [Root("file:///workspace", "workspace")]
+    async with open_client(url, elicitation=confirm, sampling=think, roots=roots) as client:
+        await play(client)
+    print(FINISHED)
+
+
+if __name__ == "__main__":
+    trio.run(main, os.environ["MCP_CONFORMANCE_SCENARIO"], sys.argv[-1])

@@ -1,0 +1,10 @@
+"""The server that the conformance suite tests: ``hypercorn -k trio tests.conformance.server:app``."""
+
+from antiphon import Server, http_app
+from tests.conformance.asking_tools import add_asking_tools
+from tests.conformance.plain_tools import add_plain_tools
+
+server = Server("antiphon-conformance", version="1.0", list_scope="public")
+add_plain_tools(server)
+add_asking_tools(server)
+app = http_app(server)

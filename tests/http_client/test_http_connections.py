@@ -1,0 +1,368 @@
+"""Connections: made, shared, lost, and closed when an exchange is cancelled."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from antiphon.engine.exchange import TransportLost
+from antiphon.engine.jsonrpc import Reply, Success
+from antiphon.transports.http_client import HttpTransport, open_http
+from tests.http_client.scripted import (
+    STREAM_HEAD,
+    Ears,
+    Handler,
+    Peer,
+    Received,
+    answer,
+    answering,
+    chunk,
+    connected,
+    event,
+    progress,
+    request,
+    serving,
+    stream,
+    success,
+)
+
+OK = Success(1, {"value": "ok"})
+
+
+def echoing_id(received: Received) -> bytes:
+    return answer(success(received.id))
+
+
+# -- sharing ----------------------------------------------------------------------------------
+
+
+async def test_one_connection_serves_requests_that_follow_each_other() -> None:
+    kinds = answer(success()), stream(event(success())), answer(success(), status=404)
+    async with connected(answering(*kinds * 5)) as (transport, server):
+        for _ in range(15):
+            assert await transport.exchange(request(), Ears()) == OK
+        assert server.accepted == 1
+    await server.all_left()
+
+
+async def test_no_connection_is_made_before_it_is_needed() -> None:
+    async with connected(answering(echoing_id)) as (_, server):
+        await wait_all_tasks_blocked()
+        assert server.accepted == 0
+
+
+async def test_concurrent_exchanges_get_each_its_own_reply_and_notifications() -> None:
+    started = 0
+    all_started = trio.Event()
+
+    async def handler(peer: Peer) -> None:
+        nonlocal started
+        while True:
+            received = await peer.request()
+            started += 1
+            if started == 20:
+                all_started.set()
+            await all_started.wait()
+            assert isinstance(received.id, int)
+            await peer.send(stream(event(progress(received.id)), event(success(received.id))))
+
+    replies: dict[int, tuple[list[object], Reply]] = {}
+
+    async def exchange(transport: HttpTransport, id: int) -> None:
+        ears = Ears()
+        reply = await transport.exchange(request(id), ears)
+        replies[id] = (list(ears.steps), reply)
+
+    async with connected(handler) as (transport, server):
+        async with trio.open_nursery() as nursery:
+            for id in range(20):
+                nursery.start_soon(exchange, transport, id)
+        assert server.accepted == 20
+    assert replies == {id: ([id], Success(id, {"value": "ok"})) for id in range(20)}
+
+
+async def test_more_exchanges_than_connections_wait_their_turn() -> None:
+    async with connected(answering(echoing_id)) as (transport, server):
+        async with trio.open_nursery() as nursery:
+            for id in range(300):
+                nursery.start_soon(transport.exchange, request(id), Ears())
+        assert server.accepted <= 100
+
+
+async def test_a_connection_that_the_server_closed_while_idle_is_not_used_again() -> None:
+    closed = trio.Event()
+
+    async def handler(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(answer(success()))
+        await peer.stream.aclose()
+        closed.set()
+
+    async with connected(handler) as (transport, server):
+        for _ in range(3):
+            assert await transport.exchange(request(), Ears()) == OK
+            await closed.wait()
+            await wait_all_tasks_blocked(0.01)
+        assert server.accepted == 3
+
+
+# -- lost -------------------------------------------------------------------------------------
+
+
+async def test_a_server_that_is_not_there_was_sent_nothing() -> None:
+    async with serving(answering(b"")) as server:
+        port = server.port
+    async with open_http(f"http://127.0.0.1:{port}/mcp") as transport:
+        with pytest.raises(TransportLost, match=f"http://127.0.0.1:{port}/mcp") as lost:
+            await transport.exchange(request(), Ears())
+    assert not lost.value.sent
+    assert "Connection refused" in lost.value.detail
+
+
+async def test_a_host_that_has_no_address_was_sent_nothing() -> None:
+    async with open_http("http://host.invalid/mcp") as transport:
+        with pytest.raises(TransportLost) as lost:
+            await transport.exchange(request(), Ears())
+    assert not lost.value.sent
+
+
+async def test_a_server_that_speaks_no_tls_was_sent_nothing() -> None:
+    async def plain(peer: Peer) -> None:
+        await peer.send(answer(b"", status=400))
+        await peer.left()
+
+    async with (
+        serving(plain) as server,
+        open_http(server.url.replace("http:", "https:")) as transport,
+    ):
+        with pytest.raises(TransportLost) as lost:
+            await transport.exchange(request(), Ears())
+        await server.all_left()
+    assert not lost.value.sent
+    assert "SSL" in lost.value.detail
+
+
+async def test_a_server_that_never_shakes_hands_was_sent_nothing() -> None:
+    clock_free = 0.05
+
+    async with (
+        serving(Peer.left) as server,
+        open_http(server.url.replace("http:", "https:"), connect_timeout=clock_free) as transport,
+    ):
+        with pytest.raises(TransportLost) as lost:
+            await transport.exchange(request(), Ears())
+        await server.all_left()
+    assert not lost.value.sent
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"HTTP",
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\n",
+        answer(success())[:-1],
+        answer(success()).replace(b"\r\nContent-Length", b"\r\nTransfer-Encoding: chunked\r\nX"),
+        STREAM_HEAD,
+        STREAM_HEAD + b"zz\r\n",
+        STREAM_HEAD + chunk(event(progress(1))),
+        b"SSH-2.0-OpenSSH_9.9\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+    ],
+)
+async def test_a_request_may_have_arrived_once_it_was_written(said: bytes) -> None:
+    async def handler(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(said)
+
+    async with connected(handler) as (transport, server):
+        with pytest.raises(TransportLost) as lost:
+            await transport.exchange(request(), Ears())
+        assert lost.value.sent
+        assert transport.name in str(lost.value)
+        assert len(str(lost.value)) < 400
+        await server.all_left()
+        assert server.accepted == 1, "nothing may be tried twice here"
+
+
+async def test_a_server_that_leaves_while_a_request_is_written_may_have_it() -> None:
+    async def handler(peer: Peer) -> None:
+        await peer.stream.receive_some(1)
+        peer.stream.socket.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_LINGER, bytes(8))
+
+    async with connected(handler) as (transport, _):
+        with pytest.raises(TransportLost) as lost:
+            await transport.exchange(request(padding="x" * 10_000_000), Ears())
+    assert lost.value.sent
+
+
+async def test_a_server_that_answers_before_it_has_read_all_is_understood() -> None:
+    async def handler(peer: Peer) -> None:
+        await peer.stream.receive_some(1)
+        await peer.send(answer(b"too large", "Connection: close", status=413, kind="text/plain"))
+        await peer.stream.send_eof()
+        await peer.left()
+
+    async with connected(handler) as (transport, _):
+        with pytest.raises(Exception, match="HTTP 413.*too large"):
+            await transport.exchange(request(padding="x" * 10_000_000), Ears())
+
+
+async def test_closing_the_transport_ends_what_is_under_way() -> None:
+    outcome: list[BaseException] = []
+
+    async def exchange(transport: HttpTransport) -> None:
+        try:
+            await transport.exchange(request(), Ears())
+        except TransportLost as error:
+            outcome.append(error)
+
+    async def silent(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(STREAM_HEAD)
+        await peer.left()
+
+    async with serving(silent) as server, trio.open_nursery() as nursery:
+        async with open_http(server.url) as transport:
+            nursery.start_soon(exchange, transport)
+            await wait_all_tasks_blocked(0.01)
+        await server.all_left()
+    assert isinstance(outcome[0], TransportLost)
+    assert outcome[0].sent
+
+
+# -- cancelled --------------------------------------------------------------------------------
+
+
+def silent_after(said: bytes, reached: trio.Event) -> Handler:
+    """Serve the first request only so far, and every later one."""
+    first = True
+
+    async def handler(peer: Peer) -> None:
+        nonlocal first
+        if not first:
+            await answering(echoing_id)(peer)
+        first = False
+        await peer.request()
+        await peer.send(said)
+        reached.set()
+        await peer.left()
+
+    return handler
+
+
+STAGES = {
+    "before the head": b"",
+    "within the head": STREAM_HEAD[:30],
+    "before the body": answer(success())[: -len(success())],
+    "within the body": answer(success())[:-5],
+    "before the first event": STREAM_HEAD,
+    "within an event": STREAM_HEAD + chunk(event(success())[:-5]),
+    "between events": STREAM_HEAD + chunk(event(progress(1))),
+    "within an error page": answer(b"<p>" * 10, status=500, kind="text/html")[:-1],
+}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+async def test_cancelling_closes_the_connection_and_no_other(stage: str) -> None:
+    reached = trio.Event()
+    async with connected(silent_after(STAGES[stage], reached)) as (transport, server):
+        await cancelled_at(reached, transport)
+        await server.all_left()
+        assert await transport.exchange(request(2), Ears()) == Success(2, {"value": "ok"})
+        assert server.accepted == 2
+        assert server.open == 1
+    await server.all_left()
+
+
+async def cancelled_at(reached: trio.Event, transport: HttpTransport) -> None:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(transport.exchange, request(), Ears())
+        await reached.wait()
+        await wait_all_tasks_blocked(0.005)
+        nursery.cancel_scope.cancel()
+
+
+async def test_cancelling_while_tls_is_set_up_closes_the_connection() -> None:
+    reached = trio.Event()
+
+    async def silent(peer: Peer) -> None:
+        await peer.stream.receive_some()
+        reached.set()
+        await peer.left()
+
+    async with (
+        serving(silent) as server,
+        open_http(server.url.replace("http:", "https:")) as transport,
+    ):
+        await cancelled_at(reached, transport)
+        await server.all_left()
+
+
+async def test_cancelling_while_a_large_request_is_written_closes_the_connection() -> None:
+    reached = trio.Event()
+
+    async def not_reading(peer: Peer) -> None:
+        await peer.stream.receive_some(1)
+        reached.set()
+        await trio.sleep_forever()
+
+    async with connected(not_reading) as (transport, _), trio.open_nursery() as nursery:
+        nursery.start_soon(transport.exchange, request(padding="x" * 20_000_000), Ears())
+        await reached.wait()
+        await wait_all_tasks_blocked(0.01)
+        nursery.cancel_scope.cancel()
+
+
+async def test_an_exchange_that_is_cancelled_from_the_start_sends_nothing() -> None:
+    async with connected(answering(echoing_id)) as (transport, server):
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await transport.exchange(request(), Ears())
+        assert scope.cancelled_caught
+        assert server.accepted == 0
+
+
+async def test_cancelled_exchanges_leave_no_slot_of_the_pool_taken() -> None:
+    async def handler(peer: Peer) -> None:
+        received = await peer.request()
+        if received.id == "last":
+            await peer.send(answer(success("last")))
+        await peer.left()
+
+    async with connected(handler) as (transport, server):
+        for _ in range(2):
+            with trio.move_on_after(0.2):
+                async with trio.open_nursery() as nursery:
+                    for id in range(150):
+                        nursery.start_soon(transport.exchange, request(id), Ears())
+        await server.all_left()
+        assert isinstance(await transport.exchange(request("last"), Ears()), Success)
+
+
+async def test_cancelling_one_exchange_leaves_the_others_alone() -> None:
+    async def handler(peer: Peer) -> None:
+        while True:
+            received = await peer.request()
+            if received.id == "slow":
+                await peer.left()
+            await peer.send(echoing_id(received))
+
+    async with connected(handler) as (transport, server):
+        async with trio.open_nursery() as nursery:
+            scope = trio.CancelScope()
+
+            async def slow() -> None:
+                with scope:
+                    await transport.exchange(request("slow"), Ears())
+
+            nursery.start_soon(slow)
+            for id in range(5):
+                await transport.exchange(request(id), Ears())
+            scope.cancel()
+            for id in range(5):
+                await transport.exchange(request(id), Ears())
+        assert scope.cancelled_caught
+        assert server.accepted == 2

@@ -1,0 +1,160 @@
+"""The other end of a connection, spoken by hand, and real processes to speak to."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import trio
+from antiphon.engine.exchange import RequestHandler
+from antiphon.engine.jsonrpc import JsonObject, Notification, Request
+from antiphon.transports.stdio import serve_lines
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+SCRIPTED = [sys.executable, str(HERE / "scripted.py")]
+TINY = [sys.executable, "-S", "-E", str(HERE / "tiny.py")]
+PYTHONPATH = {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+
+
+def call(id: str | int, method: str = "echo", **params: Any) -> JsonObject:
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+
+
+def cancel(id: object) -> JsonObject:
+    params: Any = {"requestId": id}
+    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+
+
+def line(message: object) -> bytes:
+    return json.dumps(message, ensure_ascii=False).encode() + b"\n"
+
+
+def request(id: str | int, method: str = "echo", **params: Any) -> Request:
+    return Request(id, method, params)
+
+
+def ignored(_: Notification) -> None:
+    """A callback for those who expect none."""
+
+
+class Peer:
+    """One end of a connection, in JSON."""
+
+    def __init__(self, stream: trio.abc.Stream) -> None:
+        self._stream = stream
+        self._rest = b""
+
+    async def say(self, *messages: object) -> None:
+        await self.raw(b"".join(line(message) for message in messages))
+
+    async def raw(self, data: bytes) -> None:
+        await self._stream.send_all(data)
+
+    async def hear(self) -> Any:
+        """The next message; None at the end."""
+        while b"\n" not in self._rest:
+            data = await self._stream.receive_some(65536)
+            if not data:
+                assert not self._rest, "cut in the middle of a line"
+                return None
+            self._rest += data
+        text, self._rest = self._rest.split(b"\n", 1)
+        return json.loads(text)
+
+    async def hear_all(self, count: int) -> dict[Any, Any]:
+        """As many replies, by id."""
+        replies = [await self.hear() for _ in range(count)]
+        return {reply.get("id"): reply for reply in replies}
+
+    async def hear_nothing(self) -> None:
+        """Nothing is said while everybody waits."""
+        await trio.testing.wait_all_tasks_blocked()
+        with trio.move_on_after(0):
+            raise AssertionError(f"unexpected: {await self.hear()}")
+
+    async def hang_up(self) -> None:
+        """Say no more; replies can still be heard."""
+        assert isinstance(self._stream, trio.StapledStream)
+        await self._stream.send_eof()
+
+    async def leave(self) -> None:
+        await self._stream.aclose()
+
+
+def unbuffered_pair() -> tuple[trio.abc.Stream, trio.abc.Stream]:
+    """Two ends where every send waits for its receiver: the tightest back-pressure there is."""
+    return trio.testing.lockstep_stream_pair()
+
+
+@asynccontextmanager
+async def served(
+    handler: RequestHandler, *, grace: float = 2.0, tight: bool = False
+) -> AsyncGenerator[Peer, None]:
+    """A peer of a handler served in this process; the serving has ended when the block has."""
+    ours, theirs = unbuffered_pair() if tight else trio.testing.memory_stream_pair()
+    async with trio.open_nursery() as nursery:
+
+        async def serve() -> None:
+            await serve_lines(handler, theirs, theirs, grace=grace)
+            await theirs.aclose()
+
+        nursery.start_soon(serve)
+        yield Peer(ours)
+        await ours.aclose()
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, **PYTHONPATH}
+
+
+@contextmanager
+def started(
+    *arguments: str, stdin: Any = subprocess.PIPE, stdout: Any = subprocess.PIPE
+) -> Generator[subprocess.Popen[bytes], None, None]:
+    """The scripted handler as a process on real descriptors; killed if it outlives the block."""
+    process = subprocess.Popen(
+        [*SCRIPTED, *arguments],
+        stdin=stdin,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+        process.wait()
+
+
+def descriptors() -> set[str]:
+    """This process's open descriptors and what they are."""
+    found: set[str] = set()
+    for fd in os.listdir("/proc/self/fd"):
+        try:
+            found.add(f"{fd}: {os.readlink(f'/proc/self/fd/{fd}')}")
+        except FileNotFoundError:  # the one that lists
+            continue
+    return found
+
+
+def children() -> set[int]:
+    """The processes whose parent is this one, zombies included."""
+    found: set[int] = set()
+    for thread in os.listdir("/proc/self/task"):
+        try:
+            text = Path(f"/proc/self/task/{thread}/children").read_text()
+        except FileNotFoundError:
+            continue
+        found.update(map(int, text.split()))
+    return found

@@ -1,0 +1,171 @@
+"""From a target to a client: a URL, a command, a server object, or a transport."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack, cast
+
+import trio
+
+from ..engine.client import Client
+from ..engine.client_options import ClientOptions
+from ..engine.errors import UsageError
+from ..engine.exchange import ClientTransport, RequestHandler
+from ..engine.limits import Limits
+
+if TYPE_CHECKING:
+    from .http_client import Token
+
+Target: TypeAlias = str | Sequence[str] | RequestHandler | ClientTransport
+
+
+class HttpOptions(TypedDict, total=False):
+    """For a URL; see :func:`~.http_client.open_http`."""
+
+    headers: Mapping[str, str] | None
+    token: Token | None
+
+
+class ChildOptions(TypedDict, total=False):
+    """For a command; see :func:`~.child.open_child`."""
+
+    env: Mapping[str, str] | None
+    cwd: str | os.PathLike[str] | None
+    stderr: Callable[[str], None] | None
+
+
+class ConnectOptions(ClientOptions, HttpOptions, ChildOptions, total=False):
+    """The keyword arguments of :func:`open_client`."""
+
+
+@asynccontextmanager
+async def open_client(
+    target: Target, **options: Unpack[ConnectOptions]
+) -> AsyncGenerator[Client, None]:
+    """A client of ``target``, for the length of a block.
+
+    What the block raises comes out as it is, in no group.
+
+    Args:
+        target: an ``http://`` or ``https://`` URL; a command, as a sequence or as one text that
+            is split as a shell would; a server object in this process; or a transport, which
+            stays its owner's to close.
+        options: how the client behaves, see :class:`~antiphon.engine.client_options.Settings`;
+            for a URL ``headers`` and ``token``; for a command ``env``, ``cwd`` and ``stderr``.
+
+    Raises:
+        UsageError: the target is none of these, or an option does not fit it.
+        TransportLost: a child could not be started.
+    """
+    ours, theirs = _sorted_out(options)
+    async with _transport(target, theirs, options.get("limits") or Limits()) as transport:
+        client = Client(transport, **ours)
+        try:
+            yield client
+        finally:
+            client.close()
+
+
+async def connect_client(
+    nursery: trio.Nursery, target: Target, **options: Unpack[ConnectOptions]
+) -> Client:
+    """A client that lives in a nursery of the caller, until ``await client.aclose()``.
+
+    It is what :func:`open_client` gives. What goes wrong in its background goes to the nursery;
+    cancelling the nursery closes it in good order.
+
+    Raises:
+        UsageError, TransportLost: as for :func:`open_client`.
+    """
+    return cast(Client, await nursery.start(_keep_open, target, options))
+
+
+async def _keep_open(
+    target: Target, options: ConnectOptions, *, task_status: trio.TaskStatus[Client]
+) -> None:
+    closing, closed = trio.Event(), trio.Event()
+
+    async def close() -> None:
+        closing.set()
+        await closed.wait()
+
+    try:
+        async with open_client(target, **options) as client:
+            client.close_by(close)
+            task_status.started(client)
+            await closing.wait()
+    finally:
+        closed.set()
+
+
+# -- targets ----------------------------------------------------------------------------------
+
+_HTTP = HttpOptions.__optional_keys__
+_CHILD = ChildOptions.__optional_keys__
+_Given: TypeAlias = dict[str, object]
+
+
+def _sorted_out(options: ConnectOptions) -> tuple[ClientOptions, _Given]:
+    """The client's own options, and those of the transport that were given."""
+    whole = cast("_Given", options)
+    ours = {name: value for name, value in whole.items() if name not in _HTTP | _CHILD}
+    theirs = {n: v for n, v in whole.items() if n in _HTTP | _CHILD and v is not None}
+    return cast(ClientOptions, ours), theirs
+
+
+def _transport(
+    target: Target, given: _Given, limits: Limits
+) -> AbstractAsyncContextManager[ClientTransport]:
+    if isinstance(target, str) and "://" in target.split(maxsplit=1)[0]:
+        return _http(target, given, limits)
+    if isinstance(target, str | Sequence):
+        return _child(target, given, limits)
+    if hasattr(target, "handle"):
+        from .memory import MemoryTransport
+
+        _fit(given, frozenset(), "a server object")
+        return nullcontext(MemoryTransport(cast(RequestHandler, target), limits=limits))
+    if hasattr(target, "exchange"):
+        _fit(given, frozenset(), "a transport")
+        return nullcontext(cast(ClientTransport, target))
+    raise UsageError(
+        f"{type(target).__name__} is no target: give a URL, a command, a server or a transport"
+    )
+
+
+def _http(url: str, given: _Given, limits: Limits) -> AbstractAsyncContextManager[ClientTransport]:
+    if not url.lower().startswith(("http://", "https://")):
+        raise UsageError("A URL as a target begins with http:// or https://")
+    _fit(given, _HTTP, "a URL")
+    # httpx2 takes a while to import, and only this needs it.
+    from .http_client import open_http
+
+    return open_http(url, **cast(HttpOptions, given), limits=limits)
+
+
+def _child(
+    command: str | Sequence[str], given: _Given, limits: Limits
+) -> AbstractAsyncContextManager[ClientTransport]:
+    _fit(given, _CHILD, "a command")
+    words = _words(command)
+    from .child import open_child
+
+    return open_child(words, **cast(ChildOptions, given), limits=limits)
+
+
+def _words(command: str | Sequence[str]) -> list[str]:
+    try:
+        words: list[object] = [*(shlex.split(command) if isinstance(command, str) else command)]
+    except ValueError as error:
+        raise UsageError(f"The command cannot be split into words: {error}") from None
+    if not words or not all(isinstance(word, str) for word in words):
+        raise UsageError("A command is at least one word, and all of it text")
+    return cast("list[str]", words)
+
+
+def _fit(given: _Given, fitting: frozenset[str], target: str) -> None:
+    if strange := sorted(given.keys() - fitting):
+        raise UsageError(f"{', '.join(strange)} means nothing for {target} as the target")

@@ -1,0 +1,100 @@
+"""A server in the same process: nothing is copied over a wire, and all behaves as if it were.
+
+Requests, notifications and replies pass the JSON door in both directions, so that what works
+here works everywhere, and what could not be sent fails here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import trio
+from attrs import define, field
+
+from ..engine.errors import InvalidReply, ProtocolError, UsageError
+from ..engine.exchange import Exchange, OnNotification, Principal, RequestHandler
+from ..engine.jsonrpc import (
+    DEFAULT_LIMITS,
+    Failure,
+    Message,
+    Notification,
+    Reply,
+    Request,
+    Success,
+    failure,
+    read_message,
+    write_message,
+)
+from ..engine.limits import Limits
+
+TRANSPORT: Final = "memory"
+
+
+@define
+class MemoryTransport:
+    """A :class:`~antiphon.engine.exchange.ClientTransport` to a server object.
+
+    A request is served in the task that makes it: cancelling the one cancels the other.
+
+    Attributes:
+        server: the server.
+        principal: whom the server takes for the sender, as if credentials had been checked.
+        limits: what the client takes from the server.
+    """
+
+    server: RequestHandler
+    principal: Principal | None = None
+    limits: Limits = DEFAULT_LIMITS
+    name: str = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.name = self.server.name
+
+    async def exchange(self, request: Request, on_notification: OnNotification) -> Reply:
+        """Have the request served; see :class:`~antiphon.engine.exchange.ClientTransport`."""
+        await trio.lowlevel.checkpoint()
+        sent = write_message(request)
+        line = _Line(self._arrived, on_notification)
+        try:
+            reply = await self._served(sent, request, line.notify)
+        finally:
+            line.close()
+        arrived = self._arrived(reply)
+        if not isinstance(arrived, Success | Failure):
+            raise InvalidReply(f"{self.name} answered with something that is no reply")
+        return arrived
+
+    async def _served(
+        self, sent: bytes, request: Request, notify: Callable[[Notification], Awaitable[None]]
+    ) -> Reply:
+        try:
+            message = read_message(sent, self.server.limits)
+        except ProtocolError as error:
+            return failure(error, request.id)
+        assert isinstance(message, Request)  # noqa: S101  # it was one when it was written
+        return await self.server.handle(message, Exchange(self.principal, notify, TRANSPORT))
+
+    def _arrived(self, message: Message) -> Message:
+        try:
+            return read_message(write_message(message), self.limits)
+        except (ProtocolError, UsageError) as error:
+            raise InvalidReply(f"{self.name} sent what cannot be sent: {error}") from None
+
+
+@define
+class _Line:
+    """The way of notifications, open as long as their request."""
+
+    arrived: Callable[[Message], Message]
+    on_notification: OnNotification
+    open: bool = True
+
+    async def notify(self, notification: Notification) -> None:
+        await trio.lowlevel.checkpoint()
+        message = self.arrived(notification)
+        if self.open and isinstance(message, Notification):
+            self.on_notification(message)
+
+    def close(self) -> None:
+        self.open = False
