@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
 import trio
 from attrs import define, field
 
+from .errors import UsageError
 from .exchange import Principal
 from .jsonrpc import JsonObject, JsonValue, Notification
 from .outcomes import Event
@@ -66,7 +68,12 @@ class Call(Generic[Args_co]):
 
         A value that is no higher than the last one told is left out: progress only rises
         (specification, basic/patterns/progress).
+
+        Raises:
+            UsageError: a number is NaN or infinite, which no client could be told.
         """
+        if not all(map(math.isfinite, (done, total or 0))):
+            raise UsageError("Progress is told in finite numbers")
         if self._progress_token is None or self._notify is None:
             return
         if self._reported is not None and done <= self._reported:

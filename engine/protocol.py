@@ -73,8 +73,8 @@ class CallToolParams:
 
     name: str
     arguments: JsonObject | None = None
-    input_responses: JsonObject | None = None
-    request_state: str | None = None
+    input_responses: JsonObject | None = field(default=None, repr=False)
+    request_state: str | None = field(default=None, repr=False)
 
 
 @frozen

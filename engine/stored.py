@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 import attrs
 import msgspec
@@ -132,7 +132,7 @@ def _opened(blob: bytes) -> _Payload:
 
 
 def _restored(payload: _Payload, via: str, refused: frozenset[Kind], limits: Limits) -> Rounds[Any]:
-    kinds: frozenset[Kind] = frozenset(map(_kind, payload.kinds))
+    kinds: set[Kind] = {_kind(name) for name in payload.kinds}
     interim = None
     if payload.interim is not None:
         interim = read_interim(_object(payload.interim, limits), "the dump")
@@ -146,7 +146,7 @@ def _restored(payload: _Payload, via: str, refused: frozenset[Kind], limits: Lim
         carrier=carrier,
         target=target,
         meta=_object(payload.meta, limits),
-        kinds=kinds - refused,
+        kinds=frozenset(kinds - refused),
         via=via,
         server=payload.server,
         deadline=None if payload.deadline is None else _sound(payload.deadline),
@@ -167,7 +167,7 @@ def _object(text: bytes, limits: Limits) -> JsonObject:
 def _kind(name: str) -> Kind:
     if name not in KINDS:
         raise ValueError("it names an unknown kind of question")
-    return cast(Kind, name)
+    return name
 
 
 def _sound(number: N) -> N:

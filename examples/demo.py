@@ -10,8 +10,9 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -116,9 +117,15 @@ class Deployment:
         )
 
     def kill(self) -> None:
-        if self.server is not None:
-            os.killpg(self.server.pid, signal.SIGKILL)
-            self.server.wait()
+        if self.server is None:
+            return
+        os.killpg(self.server.pid, signal.SIGKILL)
+        self.server.wait()
+        # The workers are not ours to wait for: look until they are gone, connections and all.
+        with suppress(ProcessLookupError):
+            for _ in range(50):
+                os.killpg(self.server.pid, 0)
+                time.sleep(0.02)
 
     def replace(self) -> None:
         """Everything that has seen the call dies; what starts has seen nothing."""

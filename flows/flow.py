@@ -66,8 +66,8 @@ class Flow(Generic[Args]):
         args: Any = argument_of(cls, Flow)
         if isinstance(args, TypeVar):
             return  # a generic base, whose heirs are checked
-        if not (isinstance(args, type) and attrs.has(args)):
-            fault = "its arguments, the A of Flow[A], are no attrs class"
+        if args is None:
+            fault = "it does not say what its arguments are: derive it from Flow[...]"
             raise DefinitionError(f"Flow {cls.__name__}", [fault])
         if "name" not in vars(cls):
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from attrs import define, field, frozen
+import attrs
+from attrs import define, evolve, field, frozen
 
 from ..engine.errors import DefinitionError
 from ..engine.jsonrpc import JsonObject
@@ -28,6 +29,7 @@ from .hints import (
 from .states import EDGES, Asking, Polling, State
 
 Event: TypeAlias = EventKind | Literal["begun"]
+Marks: TypeAlias = list[tuple[type[State], EventKind]]
 
 
 @frozen
@@ -102,12 +104,15 @@ class _Reader:
         factory=dict[tuple[type[State], EventKind], Handler]
     )
     results: list[object] = field(factory=list[object])
+    unreadable: bool = False
     _needs: dict[type[State], JsonObject] = field(factory=dict[type[State], JsonObject])
 
     def read(self) -> Graph:
+        if not (isinstance(self.args, type) and attrs.has(self.args)):
+            self.faults.append("its arguments, the A of Flow[A], are no attrs class")
         begin = self._begin()
-        for name, function in self._marked():
-            self._take(name, function)
+        for name, function, marks in self._marked():
+            self._take(name, function, marks)
         states = self._reached(begin)
         freezer = Freezer(states)
         needs = self._check(states, begin, freezer)
@@ -126,28 +131,34 @@ class _Reader:
             return None
         return self._handler("begin", function, (self.args,))
 
-    def _marked(self) -> Iterator[tuple[str, Callable[..., Any]]]:
+    def _marked(self) -> Iterator[tuple[str, Callable[..., Any], Marks]]:
         names = dict.fromkeys(name for cls in reversed(self.flow.__mro__) for name in vars(cls))
         for name in names:
             function: Any = getattr(self.flow, name, None)
-            if hasattr(function, EDGES):
-                yield name, function
+            # A method that overrides a handler takes its edges; None in its place drops them.
+            if callable(function) and (marks := self._marks(name)):
+                yield name, function, marks
 
-    def _take(self, name: str, function: Any) -> None:  # noqa: ANN401  # marked, so callable
-        marks: list[tuple[type[State], EventKind]] = getattr(function, EDGES)
+    def _marks(self, name: str) -> Marks:
+        written = (vars(cls).get(name) for cls in self.flow.__mro__)
+        return next((getattr(one, EDGES) for one in written if hasattr(one, EDGES)), [])
+
+    def _take(self, name: str, function: Callable[..., Any], marks: Marks) -> None:
         for state, kind in marks:
+            expected: tuple[object, ...] = (state,)
+            if kind == "answered":
+                expected = (state, argument_of(state, Asking))
+            handler = self._handler(name, function, expected)
+            if handler is None:
+                continue
             taken = self.handlers.get((state, kind))
             if taken is not None:
                 self.faults.append(
                     f"{state.__name__}.{kind} is handled twice: by {taken.name} and by {name}"
                 )
-                continue
-            expected: tuple[object, ...] = (state,)
-            if kind == "answered":
-                expected = (state, argument_of(state, Asking))
-            handler = self._handler(name, function, expected)
-            if handler is not None:
-                self.handlers[state, kind] = handler
+                # For what follows, both lead on: one fault must not be told as another.
+                handler = evolve(taken, targets=taken.targets + handler.targets)
+            self.handlers[state, kind] = handler
 
     def _handler(
         self, name: str, function: Callable[..., Any], expected: tuple[object, ...]
@@ -160,6 +171,7 @@ class _Reader:
             targets, results = targets_of(hints, what)
         except Unreadable as fault:
             self.faults.append(str(fault))
+            self.unreadable = True
             return None
         self.results.extend(results)
         return Handler(name, function, with_call, targets)
@@ -182,7 +194,7 @@ class _Reader:
         self, states: tuple[type[State], ...], begin: Handler | None, freezer: Freezer
     ) -> JsonObject:
         # A handler that could not be read hides what it leads to; do not guess beyond it.
-        if begin is not None and not self.faults:
+        if begin is not None and not self.unreadable:
             self._check_reach(states)
             self._check_ends(states)
         self._check_tags(states)

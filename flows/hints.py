@@ -54,12 +54,26 @@ def spoken(hint: object) -> str:
 
 
 def argument_of(cls: type, base: type) -> Any:  # noqa: ANN401  # a hint may be anything
-    """What ``cls`` was derived from ``base[...]`` with; a TypeVar where it is still open."""
-    for ancestor in cls.__mro__:
-        for written in getattr(ancestor, "__orig_bases__", ()):
-            if get_origin(written) is base:
-                return get_args(written)[0]
-    return TypeVar("Unbound")
+    """What ``cls`` was derived from ``base[...]`` with, through generic bases in between.
+
+    A TypeVar where one of them leaves it open, None where ``base`` stands without an argument.
+    """
+    for written in vars(cls).get("__orig_bases__", cls.__bases__):
+        origin: Any = get_origin(written) or written
+        if origin is base:
+            return get_args(written)[0] if get_args(written) else None
+        if isinstance(origin, type) and issubclass(origin, base):
+            return _filled(argument_of(origin, base), origin, get_args(written))
+    return None
+
+
+def _filled(argument: Any, origin: Any, given: tuple[Any, ...]) -> Any:  # noqa: ANN401
+    """``argument`` with the parameters of the generic ``origin`` replaced by those given."""
+    known = dict(zip(getattr(origin, "__parameters__", ()), given, strict=False))
+    if isinstance(argument, TypeVar):
+        return known.get(argument, argument)
+    inner: tuple[TypeVar, ...] = getattr(argument, "__parameters__", ())
+    return argument[tuple(known.get(part, part) for part in inner)] if inner else argument
 
 
 # -- what a handler takes and gives -----------------------------------------------------------
@@ -125,7 +139,7 @@ def check_parameters(
 
 
 def _accepts(hint: object, kind: object) -> bool:
-    if hint in (kind, Any, object):
+    if hint in (kind, Any, object) or isinstance(hint, TypeVar):
         return True
     return isinstance(hint, type) and isinstance(kind, type) and issubclass(kind, hint)
 
@@ -153,6 +167,8 @@ def needs_of(answer: object, state: str) -> JsonObject:
                 f"state {state}: its form {answer.__name__} is not flat: {faults}"
             ) from None
         return FORM_NEEDS
+    if answer is None or isinstance(answer, TypeVar):
+        raise Unreadable(f"state {state} does not say what answers it: derive it from Asking[...]")
     raise Unreadable(
         f"state {state}: nothing that can be asked is answered by {spoken(answer)}; use an attrs "
         "class for a form, Consent for a link, Sampled, tuple[Root, ...], or a tuple of these"

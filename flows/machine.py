@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, cast
 
@@ -40,7 +39,7 @@ class FlowMachine:
         if isinstance(state, Asking):
             asking = cast("Asking[Any]", state)
             question = asking.ask()
-            return Asks(dict(_keyed(asking, question)), isinstance(question, Together))
+            return Asks(_keyed(asking, question), isinstance(question, Together))
         if isinstance(state, Polling):
             return Polls(state.progress())
         return MovesOn()
@@ -86,13 +85,17 @@ def _key_of(tag: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", tag).lower()
 
 
-def _keyed(state: Asking[Any], question: Question[Any]) -> Iterator[tuple[str, Single[Any]]]:
-    """A question's own key, or one made from the state's tag."""
+def _keyed(state: Asking[Any], question: Question[Any]) -> dict[str, Single[Any]]:
+    """The questions by their own keys, or by one made from the state's tag."""
     key = _key_of(tag_of(type(state)))
-    if isinstance(question, Together):
-        for number, part in enumerate(question.questions, start=1):
-            yield part.key or f"{key}_{number}", part
-    elif isinstance(question, Single):
-        yield question.key or key, question
-    else:
+    if isinstance(question, Single):
+        return {question.key or key: question}
+    if not isinstance(question, Together):
         raise IllegalMove(f"{type(state).__name__}.ask returned {type(question).__name__}")
+    parts = question.questions
+    keyed = {part.key or f"{key}_{number}": part for number, part in enumerate(parts, start=1)}
+    if len(keyed) < len(parts):
+        raise IllegalMove(
+            f"{type(state).__name__}.ask puts two questions under one key; give each a key"
+        )
+    return keyed

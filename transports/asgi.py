@@ -241,6 +241,10 @@ class HttpApp:
 
     async def _attend(self, receive: Receive, stream: EventStream, nursery: trio.Nursery) -> None:
         """Cancel the call when the client leaves; begin the keep-alive when the call is long."""
+        # A call that never waited is over before this task first runs; to say so here costs a
+        # third of being cancelled.
+        if nursery.cancel_scope.cancel_called:
+            return
         with trio.move_on_after(self._keepalive) as brief:
             await until_disconnect(receive)
         if brief.cancelled_caught:

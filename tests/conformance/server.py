@@ -1,4 +1,7 @@
-"""The server that the conformance suite tests: ``hypercorn -k trio tests.conformance.server:app``."""
+"""The server that the conformance suite tests.
+
+``hypercorn -k trio tests.conformance.server:app`` serves it by hand.
+"""
 
 from antiphon import Server, http_app
 from tests.conformance.asking_tools import add_asking_tools

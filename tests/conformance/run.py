@@ -1,0 +1,92 @@
+"""Run the official conformance suite against the server and the client beside this file.
+
+``python -m tests.conformance.run`` from the repository's root. The status is 0 where every
+scenario does what ``baseline.txt`` says: those in it fail, all others pass.
+"""
+
+import compileall
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
+from urllib.parse import urlsplit
+
+import trio
+from hypercorn.config import Config
+from hypercorn.trio import serve
+
+from tests.conformance.baseline import Baseline, Judgement, Outcome, judge, read_baseline
+from tests.conformance.server import app
+from tests.conformance.suite import HERE, REVISION, Suite
+
+ROOT: Final = HERE.parent.parent
+RESULTS: Final = ROOT / "out" / "conformance"
+
+
+async def main() -> int:
+    """Run everything, print a table, and return the exit status."""
+    baseline = read_baseline((HERE / "baseline.txt").read_text())
+    suite = Suite(RESULTS)
+    suite.prepare()
+    _compile()
+    async with _served() as url:
+        outcomes = await suite.test_server(url)
+    outcomes |= await _tested_client(suite, baseline)
+    judgements = judge(await suite.scenarios(), outcomes, baseline)
+    print(report(judgements))
+    return int(any(judgement.surprise for judgement in judgements))
+
+
+@asynccontextmanager
+async def _served() -> AsyncGenerator[str, None]:
+    """Serve the fixture on a port that is free; the suite wants it called localhost."""
+    config = Config()
+    config.bind = ["127.0.0.1:0"]
+    config.errorlog = None
+    async with trio.open_nursery() as nursery:
+        (bound,) = await nursery.start(serve, app, config)
+        yield f"http://localhost:{urlsplit(bound).port}/mcp"
+        nursery.cancel_scope.cancel()
+
+
+async def _tested_client(suite: Suite, baseline: Baseline) -> dict[str, Outcome]:
+    """Run the client scenarios; what fails in the crowd has another try alone."""
+    outcomes = await suite.test_client()
+    for key, outcome in list(outcomes.items()):
+        if not outcome.passed and key not in baseline:
+            outcomes |= await suite.test_client_alone(key.removeprefix("client/"))
+    return outcomes
+
+
+def _compile() -> None:
+    """Spare the many clients from compiling the same files side by side."""
+    for room in ("engine", "flows", "transports"):
+        compileall.compile_dir(ROOT / room, quiet=1)
+
+
+def report(judgements: Sequence[Judgement]) -> str:
+    """A line for each scenario, and what they come to."""
+    rows = [(_title(j), j.outcome.told, j.verdict) for j in judgements]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    surprises = [j.scenario.key for j in judgements if j.surprise]
+    return "\n".join(
+        [
+            *lines,
+            f"\n{_passing(judgements)} scenarios pass; of those that {REVISION} scores,"
+            f" {_passing([j for j in judgements if j.scenario.scored])} (* is not scored).",
+            f"Against the baseline: {', '.join(surprises) or 'none'}.",
+        ]
+    )
+
+
+def _title(judgement: Judgement) -> str:
+    return judgement.scenario.key + ("" if judgement.scenario.scored else " *")
+
+
+def _passing(judgements: Sequence[Judgement]) -> str:
+    return f"{sum(j.outcome.passed for j in judgements)} of {len(judgements)}"
+
+
+if __name__ == "__main__":
+    sys.exit(trio.run(main))

