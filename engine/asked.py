@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from attrs import field, frozen
 
 from .asked_form import AskedForm, Field, Malformed, read_form
-from .call_errors import AnswerInvalid, Kind
+from .call_errors import AnswerInvalid, Kind, quoted
 from .errors import UsageError
 from .jsonrpc import JsonObject
 
@@ -74,7 +74,7 @@ class Origin:
     target: str
 
     def __str__(self) -> str:
-        return f"{self.target!r} of {self.server!r}"
+        return f"{quoted(self.target)} of {quoted(self.server)}"
 
 
 @frozen(kw_only=True)
@@ -101,7 +101,7 @@ class InputRequest(ABC):
         return self.origin.target
 
     def __str__(self) -> str:
-        return f"question {self.key!r} ({self.kind}) of {self.origin}"
+        return f"question {quoted(self.key)} ({self.kind}) of {self.origin}"
 
     @abstractmethod
     def respond(self, answer: object) -> Response:

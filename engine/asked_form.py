@@ -17,6 +17,7 @@ import jsonschema_rs
 import msgspec
 from attrs import field, frozen
 
+from .call_errors import quoted
 from .forms import FORMATS
 from .jsonrpc import JsonObject, JsonValue, dumps
 from .snapshot import snapshot
@@ -111,13 +112,13 @@ class AskedForm:
         missing = [f.name for f in self.fields if f.required and f.name not in content]
         return [
             *self._unknown(content),
-            *(f"field {name!r} is missing" for name in missing),
+            *(f"field {quoted(name)} is missing" for name in missing),
             *_told(self._validator, content),
         ]
 
     def _unknown(self, content: JsonObject) -> list[str]:
         known = content if self._open else {f.name for f in self.fields}
-        return [f"the form has no field {name!r}" for name in content if name not in known]
+        return [f"the form has no field {quoted(name)}" for name in content if name not in known]
 
 
 def _plain(default: Scalar | tuple[Scalar, ...] | None) -> JsonValue:
@@ -128,7 +129,7 @@ def _told(validator: jsonschema_rs.Draft202012Validator, content: JsonObject) ->
     for error in validator.iter_errors(content):
         if error.instance_path:
             place = ".".join(map(str, error.instance_path))
-            yield f"field {place!r} does not satisfy {error.schema_path[-1]!r}"
+            yield f"field {quoted(place)} does not satisfy {error.schema_path[-1]!r}"
 
 
 def read_form(schema: JsonObject) -> AskedForm:
@@ -155,7 +156,7 @@ def _read(schema: JsonObject) -> AskedForm:
     if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
         raise Malformed('"required" is not a list of names')
     if strange := [name for name in required if name not in properties]:
-        raise Malformed(f"it requires {strange[0]!r}, which it does not describe")
+        raise Malformed(f"it requires {quoted(strange[0])}, which it does not describe")
     nodes = {name: _node(name, node, schema) for name, node in properties.items()}
     flat: JsonObject = {name: node.flat() for name, node in nodes.items()}
     validator = _compile({"type": "object", "properties": flat, "required": required})
@@ -237,7 +238,7 @@ def _node(name: str, value: JsonValue, schema: JsonObject) -> _Node:
                 raise Malformed("a multiple choice has texts as its items")
         return _Node(kind, members, tuple(_choices(options)), nullable)
     except Malformed as fault:
-        raise Malformed(f"field {name!r}: {fault}") from None
+        raise Malformed(f"field {quoted(name)}: {fault}") from None
 
 
 def _unfolded(node: JsonValue, schema: JsonObject) -> tuple[JsonObject, bool]:

@@ -11,7 +11,7 @@ from typing import Final, get_args
 from .asked import InputRequest, Origin, elicitation_mode, read_elicitation
 from .asked_deprecated import RootsRequest, read_sampling, wants_tools
 from .asked_form import Malformed
-from .call_errors import Kind, QuestionRefused
+from .call_errors import Kind, QuestionRefused, quoted
 from .errors import InvalidReply
 from .jsonrpc import JsonObject, JsonValue
 
@@ -48,10 +48,10 @@ def _read(key: str, request: JsonValue, origin: Origin, allowed: Collection[Kind
     try:
         kind, params = _taken_apart(request)
         if kind not in allowed or (kind == "sampling" and wants_tools(params)):
-            raise QuestionRefused(f"Question {key!r} of {origin}", key, kind)
+            raise QuestionRefused(f"Question {quoted(key)} of {origin}", key, kind)
         return _understood(key, kind, params, origin)
     except Malformed as fault:
-        raise InvalidReply(f"Question {key!r} of {origin} is malformed: {fault}") from None
+        raise InvalidReply(f"Question {quoted(key)} of {origin} is malformed: {fault}") from None
 
 
 def _understood(key: str, kind: Kind, params: JsonObject, origin: Origin) -> InputRequest:

@@ -17,6 +17,13 @@ Kind: TypeAlias = Literal["form", "url", "sampling", "roots"]
 """What a server may ask of a client."""
 
 _MESSAGE_CHARACTERS = 2000
+_NAME_CHARACTERS = 120
+
+
+def quoted(name: object) -> str:
+    """A name that the other side chose, fit for a message: escaped, and not endless."""
+    text = str(name)
+    return repr(text if len(text) <= _NAME_CHARACTERS else text[:_NAME_CHARACTERS] + "...")
 
 
 # -- ours -------------------------------------------------------------------------------------

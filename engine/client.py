@@ -13,7 +13,7 @@ from typing import TypeVar, Unpack
 import trio
 
 from .asked_round import KINDS, capabilities
-from .call_errors import Kind
+from .call_errors import Kind, quoted
 from .client_options import ClientOptions, Settings, check_seconds
 from .client_wire import Outgoing, ProgressCallback, Wire
 from .conversation import TOOL_CALL, Rounds, read_complete
@@ -102,9 +102,11 @@ class Client:
             if cursor is None:
                 return tools
             if cursor in seen:
-                raise InvalidReply(f"The tool list of {self.name!r} leads back to an earlier page")
+                raise InvalidReply(
+                    f"The tool list of {quoted(self.name)} leads back to an earlier page"
+                )
             if left <= 0:
-                raise InvalidReply(f"The tool list of {self.name!r} passes limit listed")
+                raise InvalidReply(f"The tool list of {quoted(self.name)} passes limit listed")
             seen.add(cursor)
 
     async def _plain(self, method: str, params: JsonObject, kind: type[T]) -> T:
@@ -114,7 +116,7 @@ class Client:
         except TransportLost:
             # It only reads, so that it may be asked twice; a tool call never is.
             result = await self.send(outgoing)
-        return read_complete(result, kind, f"{method} of {self.name!r}")
+        return read_complete(result, kind, f"{method} of {quoted(self.name)}")
 
     async def send(self, outgoing: Outgoing) -> JsonObject:
         """Send one request; the result of its reply."""

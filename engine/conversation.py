@@ -8,7 +8,7 @@ basic/patterns/mrtr; basic/index, "ResultType".
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, Generic, TypeAlias, TypeVar
 
@@ -17,7 +17,7 @@ from attrs import field, frozen
 
 from .asked import InputRequest, Origin, Response
 from .asked_round import KINDS, read_questions
-from .call_errors import Kind, RoundsExceeded
+from .call_errors import Kind, RoundsExceeded, quoted
 from .errors import CallError, InvalidReply, ProtocolError, UsageError
 from .jsonrpc import JsonObject, JsonValue
 from .pacing import Backoff, Schedule, retry_hint
@@ -212,8 +212,12 @@ class Rounds(Generic[R]):
     @property
     def origin(self) -> Origin:
         """Where the questions of this call come from."""
+        return self.origin_at(self.server)
+
+    def origin_at(self, server: str) -> Origin:
+        """The same, where the server has given itself another name."""
         name = str(self.target.get(self.carrier.names))
-        return Origin(self.server, self.via, self.carrier.method, name)
+        return Origin(server, self.via, self.carrier.method, name)
 
     def expect(self, answers: Mapping[str, object]) -> Mapping[str, InputRequest]:
         """The questions of this step, each of which has an answer among these.
@@ -225,9 +229,9 @@ class Rounds(Generic[R]):
             raise UsageError(f"The call of {self.origin} is finished; begin another one")
         questions = self.step.questions if isinstance(self.step, Asked) else _NO_QUESTIONS
         if missing := sorted(questions.keys() - answers.keys()):
-            raise UsageError(f"{self.origin} waits for answers to {', '.join(missing)}")
+            raise UsageError(f"{self.origin} waits for answers to {_listed(missing)}")
         if strange := sorted(map(str, answers.keys() - questions.keys())):
-            raise UsageError(f"{self.origin} did not ask for {', '.join(strange)}")
+            raise UsageError(f"{self.origin} did not ask for {_listed(strange)}")
         return questions
 
     def leg(self, responses: Mapping[str, Response]) -> Leg[R]:
@@ -240,19 +244,28 @@ class Rounds(Generic[R]):
         return Leg(self, params, _counted(self.tally, responses))
 
     def resumed(self, rules: Rules) -> Rounds[R]:
-        """The same with its step worked out anew from the last interim result."""
+        """The same with its step worked out anew from the last interim result.
+
+        Raises:
+            InvalidReply, QuestionRefused: as for :meth:`Leg.taken`.
+        """
         if self.interim is None:
             return self
-        return attrs.evolve(self, step=self.next_step(self.interim, rules))
+        step = _step(self.interim, self.origin, self.kinds, self.streak, rules)
+        return attrs.evolve(self, step=step)
 
-    def next_step(self, interim: InputRequired, rules: Rules) -> Asked | Waiting:
-        """What an interim result asks for; errors as for :meth:`Leg.taken`."""
-        if interim.input_requests:
-            questions = read_questions(
-                interim.input_requests, self.origin, self.kinds, rules.questions
-            )
-            return Asked(MappingProxyType(questions))
-        return Waiting(rules.schedule.after(self.streak, retry_hint(interim.meta)))
+
+def _step(
+    interim: InputRequired, origin: Origin, kinds: frozenset[Kind], streak: int, rules: Rules
+) -> Asked | Waiting:
+    if interim.input_requests:
+        questions = read_questions(interim.input_requests, origin, kinds, rules.questions)
+        return Asked(MappingProxyType(questions))
+    return Waiting(rules.schedule.after(streak, retry_hint(interim.meta)))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(quoted, names))
 
 
 def _counted(tally: Tally, responses: Mapping[str, Response]) -> Tally:
@@ -279,17 +292,35 @@ class Leg(Generic[R]):
             QuestionRefused: it asks what is not declared.
             RoundsExceeded: it is one interim result too many.
         """
-        rounds = attrs.evolve(
-            self.rounds, tally=self.tally, server=server_of(result) or self.rounds.server
-        )
-        said_by = str(rounds.origin)
-        if result_type(result, said_by) == INPUT_REQUIRED:
-            return _asked(rounds, read_interim(result, said_by), rules)
+        server = server_of(result) or self.rounds.server
+        origin = self.rounds.origin_at(server)
+        if result_type(result, str(origin)) == INPUT_REQUIRED:
+            return self._asked(read_interim(result, str(origin)), server, origin, rules)
         try:
-            step = Finished(rounds.carrier.read(result))
+            step = Finished(self.rounds.carrier.read(result))
         except ProtocolError as error:
-            raise InvalidReply(f"{said_by}: {error.message}") from None
-        return attrs.evolve(rounds, interim=None, step=step), step
+            raise InvalidReply(f"{origin}: {error.message}") from None
+        return attrs.evolve(
+            self.rounds, server=server, tally=self.tally, interim=None, step=step
+        ), step
+
+    def _asked(
+        self, interim: InputRequired, server: str, origin: Origin, rules: Rules
+    ) -> tuple[Rounds[R], Asked | Waiting]:
+        asks = bool(interim.input_requests)
+        streak = 0 if asks else self.rounds.streak + 1
+        tally = attrs.evolve(
+            self.tally, rounds=self.tally.rounds + asks, polls=self.tally.polls + (not asks)
+        )
+        try:
+            step = _step(interim, origin, self.rounds.kinds, streak, rules)
+            _check_limits(tally, step, origin, rules)
+        except CallError as error:
+            error.interim = interim
+            raise
+        return attrs.evolve(
+            self.rounds, server=server, tally=tally, streak=streak, interim=interim, step=step
+        ), step
 
 
 def read_interim(result: JsonObject, said_by: str) -> InputRequired:
@@ -307,30 +338,12 @@ def read_interim(result: JsonObject, said_by: str) -> InputRequired:
     return interim
 
 
-def _asked(
-    rounds: Rounds[R], interim: InputRequired, rules: Rules
-) -> tuple[Rounds[R], Asked | Waiting]:
-    asks = bool(interim.input_requests)
-    tally = rounds.tally
-    tally = attrs.evolve(tally, rounds=tally.rounds + asks, polls=tally.polls + (not asks))
-    streak = 0 if asks else rounds.streak + 1
-    rounds = attrs.evolve(rounds, interim=interim, tally=tally, streak=streak)
-    try:
-        step = rounds.next_step(interim, rules)
-        _check_limits(rounds, step, rules)
-    except CallError as error:
-        error.interim = interim
-        raise
-    return attrs.evolve(rounds, step=step), step
-
-
-def _check_limits(rounds: Rounds[R], step: Asked | Waiting, rules: Rules) -> None:
-    tally = rounds.tally
+def _check_limits(tally: Tally, step: Asked | Waiting, origin: Origin, rules: Rules) -> None:
     if tally.rounds <= rules.max_rounds and tally.polls <= rules.max_polls:
         return
     if isinstance(step, Asked):
-        asked = ", ".join(map(repr, step.questions))
-        told = f"asks again (for {asked}) after {rules.max_rounds} rounds; limit max_rounds"
+        asked, most = _listed(step.questions), rules.max_rounds
+        told = f"asks again (for {asked}) after {most} rounds; limit max_rounds"
     else:
         told = f"is still not ready after {rules.max_polls} polls; limit max_polls"
-    raise RoundsExceeded(f"{rounds.origin} {told}", rounds=tally.rounds, polls=tally.polls)
+    raise RoundsExceeded(f"{origin} {told}", rounds=tally.rounds, polls=tally.polls)

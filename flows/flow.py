@@ -25,8 +25,6 @@ import inspect
 import re
 from typing import Any, ClassVar, Generic, TypeVar
 
-import attrs
-
 from ..engine.errors import DefinitionError
 from ..engine.jsonrpc import JsonObject
 from .diagram import mermaid, table

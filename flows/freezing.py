@@ -7,10 +7,13 @@ by name; never when the token comes back.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final, TypeVar, cast
+from enum import Enum
+from typing import Any, Final, TypeAlias, TypeVar, cast
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import attrs
 from cattrs.errors import StructureHandlerNotFoundError
@@ -19,12 +22,38 @@ from cattrs.preconf.msgpack import MsgpackConverter, make_converter
 from ..engine.errors import SealingError
 from ..engine.machine import Frozen
 from ..engine.sealing import Reason, TokenRefused, pack, unpack
-from .states import State
+from .states import Acting, Asking, Polling, State
 
 T = TypeVar("T")
+_AnyMapping: TypeAlias = Mapping[object, object]
 
 
-def _timedelta_text(value: datetime.timedelta) -> list[int]:
+def _moment(value: datetime.datetime) -> object:
+    """ISO text where that says all; otherwise the wall time, its zone and its fold apart."""
+    zone = value.tzinfo
+    if isinstance(zone, ZoneInfo) and zone.key:
+        return [value.replace(tzinfo=None).isoformat(), zone.key, value.fold]
+    if zone is None and value.fold:
+        return [value.isoformat(), "", value.fold]
+    return _iso(value)
+
+
+def _iso(value: datetime.datetime | datetime.time) -> str:
+    # Of any other zone ISO text would keep the offset of the moment, or nothing at all.
+    if value.tzinfo is not None and type(value.tzinfo) is not datetime.timezone:
+        raise SealingError(f"a time zone of type {type(value.tzinfo).__name__}")
+    return value.isoformat()
+
+
+def _from_moment(value: str | list[Any]) -> datetime.datetime:
+    if isinstance(value, str):
+        return datetime.datetime.fromisoformat(value)
+    text, key, fold = value
+    zone = ZoneInfo(key) if key else None
+    return datetime.datetime.fromisoformat(text).replace(tzinfo=zone, fold=fold)
+
+
+def _timedelta_parts(value: datetime.timedelta) -> list[int]:
     return [value.days, value.seconds, value.microseconds]
 
 
@@ -34,17 +63,27 @@ def _timedelta(value: list[int]) -> datetime.timedelta:
 
 # What msgpack cannot say, or cattrs says with a loss: both ways of each.
 _EXACT: Final[tuple[tuple[type, Callable[[Any], object], Callable[[Any], object]], ...]] = (
-    (datetime.datetime, datetime.datetime.isoformat, datetime.datetime.fromisoformat),
+    (datetime.datetime, _moment, _from_moment),
     (datetime.date, datetime.date.isoformat, datetime.date.fromisoformat),
-    (datetime.time, datetime.time.isoformat, datetime.time.fromisoformat),
-    (datetime.timedelta, _timedelta_text, _timedelta),
+    (datetime.time, _iso, datetime.time.fromisoformat),
+    (datetime.timedelta, _timedelta_parts, _timedelta),
     (Decimal, str, Decimal),
     (UUID, str, UUID),
 )
 
 
+def _is_enum(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Enum)
+
+
+def _enum_value(member: Enum) -> object:
+    return member.value
+
+
 def _converter() -> MsgpackConverter:
     converter = make_converter(forbid_extra_keys=True, detailed_validation=False)
+    # An IntEnum is an int to cattrs, and none to a packing that keeps types.
+    converter.register_unstructure_hook_func(_is_enum, _enum_value)
     for kind, unstructure, structure in _EXACT:
         converter.register_unstructure_hook(kind, unstructure)
         converter.register_structure_hook(kind, _ignoring_type(structure))
@@ -53,6 +92,10 @@ def _converter() -> MsgpackConverter:
 
 def _ignoring_type(structure: Callable[[Any], T]) -> Callable[[Any, object], T]:
     return lambda value, _: structure(value)
+
+
+def _fields(cls: type) -> Iterable[attrs.Attribute[Any]]:
+    return cast("Iterable[attrs.Attribute[Any]]", attrs.fields(cast(Any, cls)))
 
 
 def tag_of(state: type[State]) -> str:
@@ -74,17 +117,23 @@ class Freezer:
             return [f"state {name} is no attrs class; decorate it with @frozen"]
         if not attrs.inspect(state).is_frozen:
             return [f"state {name} can be changed; decorate it with @frozen"]
-        faults: list[str] = []
         try:
             attrs.resolve_types(state)
         except NameError as error:
             return [f"state {name}: its fields cannot be read ({error})"]
-        for field in attrs.fields(state):
+        return list(self._faults(state))
+
+    def _faults(self, state: type) -> Iterator[str]:
+        name = state.__name__
+        hidden = {word for base in state.__mro__ if base in _BASES for word in vars(base)}
+        for field in _fields(state):
+            if field.name in hidden:
+                yield f"state {name}: a field named {field.name!r} hides {name}.{field.name}"
+                continue
             try:
                 self._converter.get_structure_hook(field.type)
-            except (StructureHandlerNotFoundError, TypeError) as error:
-                faults.append(f"state {name}: field {field.name!r} cannot be sealed: {error}")
-        return faults
+            except (StructureHandlerNotFoundError, TypeError, NameError) as error:
+                yield f"state {name}: field {field.name!r} cannot be sealed: {error}"
 
     def freeze(self, state: object) -> Frozen:
         """Pack a state, and prove that it comes back as it is.
@@ -92,23 +141,19 @@ class Freezer:
         Raises:
             SealingError: it would not; the message names the field.
         """
-        name = type(state).__name__
-        if not isinstance(state, State) or self._states.get(tag_of(type(state))) is not type(state):
-            raise SealingError(f"{name} is no state of this flow")
         cls = type(state)
+        if not isinstance(state, State) or self._states.get(tag_of(type(state))) is not cls:
+            raise SealingError(f"{cls.__name__} is no state of this flow")
         try:
             data = pack(self._converter.unstructure(state))
             back = self._converter.structure(cast(Any, unpack(data)), cls)
-        except SealingError as error:
-            raise SealingError(f"State {name} cannot be sealed: {error}") from None
-        except Exception as error:  # any hook of any field type may fail
-            raise SealingError(f"State {name} cannot be sealed: {type(error).__name__}") from error
-        if back != state and pack(self._converter.unstructure(back)) != data:
-            raise SealingError(
-                f"State {name} cannot be sealed: {_changed(state, back)} would come back "
-                "different; its value does not have the type that the field declares"
-            )
-        return Frozen(tag_of(cls), cls.version, data)
+            same = _same(state, back)
+        except Exception as error:  # noqa: BLE001  # any hook of any field type may fail
+            # The error's own text may hold what the field holds, and errors are logged.
+            raise SealingError(self._told(state, error)) from None
+        if not same:
+            raise SealingError(self._told(state, None))
+        return Frozen(tag_of(type(state)), type(state).version, data)
 
     def thaw(self, frozen: Frozen) -> State:
         """Restore a state.
@@ -133,8 +178,54 @@ class Freezer:
             raise TokenRefused(Reason.STATE_VERSION)
         return state
 
+    def _told(self, state: object, error: Exception | None) -> str:
+        """Why a state cannot be sealed, its fields looked at one by one."""
+        faults = [
+            f"field {field.name!r} {fault}"
+            for field in _fields(type(state))
+            if (fault := self._misfit(getattr(state, field.name), field.type))
+        ]
+        if not faults:
+            faults = [str(error) if isinstance(error, SealingError) else type(error).__name__]
+        return f"State {type(state).__name__} cannot be sealed: {'; '.join(faults)}"
 
-def _changed(state: object, back: object) -> str:
-    fields = attrs.fields(cast("type[attrs.AttrsInstance]", type(state)))
-    changed = [f.name for f in fields if getattr(state, f.name) != getattr(back, f.name)]
-    return f"field {', '.join(map(repr, changed))}" if changed else "it"
+    def _misfit(self, value: object, kind: Any) -> str:  # noqa: ANN401  # a field's type
+        try:
+            back = unpack(pack(self._converter.unstructure(value, kind)))
+            if _same(value, self._converter.structure(back, kind)):
+                return ""
+        except SealingError as error:
+            return f"cannot be carried: {error}"
+        except Exception as error:  # noqa: BLE001  # any hook of any field type may fail
+            return f"cannot be carried ({type(error).__name__})"
+        return "would come back different: declare the exact type of its value"
+
+
+_BASES: Final[tuple[type, ...]] = (State, Asking, Polling, Acting)
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two values are equal; NaN is equal to itself, and no field is left out."""
+    if attrs.has(type(one)):
+        names = [field.name for field in _fields(type(one))]
+        return type(one) is type(other) and all(
+            _same(getattr(one, name), getattr(other, name)) for name in names
+        )
+    if one == other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, Mapping):
+        return _same_members(cast(_AnyMapping, one), cast(_AnyMapping, other))
+    if isinstance(one, Sequence) and not isinstance(one, str | bytes):
+        items, others = cast(Sequence[object], one), cast(Sequence[object], other)
+        return len(items) == len(others) and all(map(_same, items, others))
+    return _is_nan(one) and _is_nan(other)
+
+
+def _same_members(one: _AnyMapping, other: _AnyMapping) -> bool:
+    return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float | Decimal) and math.isnan(value)

@@ -140,8 +140,9 @@ class _Reader:
                 yield name, function, marks
 
     def _marks(self, name: str) -> Marks:
-        written = (vars(cls).get(name) for cls in self.flow.__mro__)
-        return next((getattr(one, EDGES) for one in written if hasattr(one, EDGES)), [])
+        none: Marks = []
+        written = (getattr(vars(cls).get(name), EDGES, none) for cls in self.flow.__mro__)
+        return next(filter(None, written), none)
 
     def _take(self, name: str, function: Callable[..., Any], marks: Marks) -> None:
         for state, kind in marks:

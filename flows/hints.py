@@ -69,7 +69,8 @@ def argument_of(cls: type, base: type) -> Any:  # noqa: ANN401  # a hint may be 
 
 def _filled(argument: Any, origin: Any, given: tuple[Any, ...]) -> Any:  # noqa: ANN401
     """``argument`` with the parameters of the generic ``origin`` replaced by those given."""
-    known = dict(zip(getattr(origin, "__parameters__", ()), given, strict=False))
+    parameters: tuple[TypeVar, ...] = getattr(origin, "__parameters__", ())
+    known: dict[object, Any] = dict(zip(parameters, given, strict=False))
     if isinstance(argument, TypeVar):
         return known.get(argument, argument)
     inner: tuple[TypeVar, ...] = getattr(argument, "__parameters__", ())

@@ -158,7 +158,7 @@ class HttpApp:
             principal = await self._admit(scope, fields)
             body = await read_body(receive, limit)
         except Refused as refusal:
-            await refuse(receive, send, refusal, limit)
+            await refuse(scope, receive, send, refusal, limit)
             return
         if body is not None:
             await self._serve(body, fields, principal, receive, send)

@@ -6,6 +6,7 @@ Specification: ASGI 3.0, "HTTP & WebSocket ASGI Message Format".
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from math import inf
 from typing import Any, Final, TypeAlias
 
 import trio
@@ -74,7 +75,7 @@ class _Rest:
     """What a client still sends of a body that nobody wants."""
 
     receive: Receive
-    limit: int
+    limit: float
     over: trio.Event = field(factory=trio.Event)
     gone: bool = False
 
@@ -90,7 +91,7 @@ class _Rest:
                 self.over.set()
 
 
-async def refuse(receive: Receive, send: Send, refusal: Refused, limit: int) -> None:
+async def refuse(scope: Scope, receive: Receive, send: Send, refusal: Refused, limit: int) -> None:
     """Answer a request before its body was read.
 
     The answer goes out at once. Then at most ``limit`` bytes of the body are dropped, for at
@@ -98,13 +99,16 @@ async def refuse(receive: Receive, send: Send, refusal: Refused, limit: int) -> 
     the connection, and the client sees that in place of the answer. A body that ends by then
     leaves the connection usable.
     """
-    rest = _Rest(receive, limit)
+    # From HTTP/2 on the body is dropped to its end. There a stream costs little, and all of
+    # hypercorn's trio worker falls over data for a stream that has ended (its issue 329).
+    patient = not scope.get("http_version", "1.1").startswith("1")
+    rest = _Rest(receive, inf if patient else limit)
     async with trio.open_nursery() as nursery:
         # Past the limit it goes on to the very end: hypercorn's last send waits for room in
         # the queue of events, which nobody else reads now.
         nursery.start_soon(rest.drop)
         await send_whole(send, refusal.status, refusal.body, *refusal.headers, more=True)
-        with trio.move_on_after(LINGER_SECONDS):
+        with trio.move_on_after(inf if patient else LINGER_SECONDS):
             await rest.over.wait()
         if not rest.gone:
             await send({"type": "http.response.body", "body": b"", "more_body": False})

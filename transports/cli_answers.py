@@ -46,7 +46,7 @@ class Answers:
             raise Unfit(f"--answer {question}=… is one of {', '.join(_ACTIONS)}")
         return _ACTIONS[pairs[0].value]
 
-    def fields(self, request: FormRequest) -> dict[str, Given | None]:
+    def fields(self, request: FormRequest) -> dict[str, Given]:
         """What was said of the fields of a form.
 
         Raises:

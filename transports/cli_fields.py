@@ -8,7 +8,7 @@ from typing import Final
 from attrs import field as attribute
 from attrs import frozen
 
-from ..engine.asked_form import AskedForm, Choice, Field
+from ..engine.asked_form import AskedForm, Choice, Field, Scalar
 from ..engine.jsonrpc import JsonValue
 from .cli_text import one_line
 from .cli_values import Pair, Unfit, read_json, typed
@@ -26,6 +26,7 @@ _NOUNS: Final = {
     "boolean": "yes or no",
     "array": "several texts",
 }
+_WORDS: Final = {"yes": True, "no": False, "y": True, "n": False}
 
 
 @frozen
@@ -85,23 +86,44 @@ def checked(form: AskedForm, field: Field, value: JsonValue) -> Given:
 def from_text(form: AskedForm, field: Field, text: str) -> Given | None:
     """What a person typed as a value of the field; None leaves the field out.
 
+    Nothing typed is an empty text only where the field came with a text to clear; see
+    :func:`prefill`.
+
     Raises:
         Unfit: it is no such value.
     """
-    if text or field.default == "":
+    if text:
         return checked(form, field, _meant(field, text))
-    if field.type == "string" and field.default is not None:
+    if field.type == "string" and field.default is not None and prefill(field, field.default):
         return checked(form, field, "")
-    if not field.required and field.default is None:
+    if field.default is not None and not prefill(field, field.default):
         return None
     if field.nullable:
         return Given(None)
-    raise Unfit(f"An answer is needed: {wanted(field)}")
+    if field.required or field.default is not None:
+        raise Unfit(f"An answer is needed: {wanted(field)}")
+    return None
+
+
+def prefill(field: Field, value: JsonValue | tuple[Scalar, ...]) -> str:
+    """The text that stands for a value in an input line; empty where no line can hold it."""
+    if isinstance(value, tuple | list):
+        text, value = ", ".join(map(str, value)), list(value)
+    else:
+        text = "" if value is None else str(value)
+    # A default comes from the server: it is either typed in as it is, or not at all.
+    try:
+        same = one_line(text, len(text)) == text and _meant(field, text) == value
+    except Unfit:
+        same = False
+    return text if same else ""
 
 
 def _meant(field: Field, text: str) -> JsonValue:
     if field.type == "array":
         return _texts(text)
+    if field.type == "boolean" and (word := text.strip().lower()) in _WORDS:
+        return _WORDS[word]
     try:
         return typed(text, [field.type])
     except Unfit:

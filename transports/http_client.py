@@ -16,7 +16,7 @@ from base64 import b64encode
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import httpx2
 import trio
@@ -221,10 +221,10 @@ class _Handshake:
 
 def _root_of(error: BaseException) -> str:
     """What the operating system said, beneath the layers that passed it on."""
-    below = error.__cause__ or (error.args[0] if error.args else None)
+    below: object = error.__cause__ or (error.args[0] if error.args else None)
     if isinstance(below, ExceptionGroup):
         # One error for each address of the host; they are mostly alike.
-        below = below.exceptions[0]
+        below = cast("ExceptionGroup[Exception]", below).exceptions[0]
     return _root_of(below) if isinstance(below, Exception) else str(error)
 
 

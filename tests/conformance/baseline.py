@@ -53,7 +53,7 @@ class Judgement:
         """In words."""
         if self.outcome.passed:
             return "pass" if self.reason is None else "PASSES: take it out of the baseline"
-        return "FAILS" if self.reason is None else f"not yet: {self.reason}"
+        return "FAILS" if self.reason is None else f"fails: {self.reason}"
 
 
 def read_baseline(text: str) -> Baseline:

@@ -17,7 +17,7 @@ from hypercorn.trio import serve
 
 from tests.conformance.baseline import Baseline, Judgement, Outcome, judge, read_baseline
 from tests.conformance.server import app
-from tests.conformance.suite import HERE, REVISION, Suite
+from tests.conformance.suite import HERE, Suite
 
 ROOT: Final = HERE.parent.parent
 RESULTS: Final = ROOT / "out" / "conformance"
@@ -69,15 +69,11 @@ def report(judgements: Sequence[Judgement]) -> str:
     rows = [(_title(j), j.outcome.told, j.verdict) for j in judgements]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-    surprises = [j.scenario.key for j in judgements if j.surprise]
-    return "\n".join(
-        [
-            *lines,
-            f"\n{_passing(judgements)} scenarios pass; of those that {REVISION} scores,"
-            f" {_passing([j for j in judgements if j.scenario.scored])} (* is not scored).",
-            f"Against the baseline: {', '.join(surprises) or 'none'}.",
-        ]
-    )
+    surprises = ", ".join(j.scenario.key for j in judgements if j.surprise)
+    scored = _passing([j for j in judgements if j.scenario.scored])
+    lines += ["", f"{_passing(judgements)} pass; {scored} of those scored (* is not scored)."]
+    lines += [f"Against the baseline: {surprises or 'nothing'}."]
+    return "\n".join(lines)
 
 
 def _title(judgement: Judgement) -> str:

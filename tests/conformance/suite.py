@@ -74,6 +74,7 @@ class Suite:
         await self._run(
             *(f"alone-{name.replace('/', '-')}", "client", "--command", CLIENT, "--force"),
             *("--scenario", name, "--spec-version", REVISION, "-o", folder),
+            *("--timeout", CLIENT_TIMEOUT_MS),
         )
         return self._outcomes("client", folder)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
+from typing import cast
 
 import httpx2
 import trio
@@ -92,7 +93,7 @@ class Received:
 
     @property
     def id(self) -> JsonValue:
-        return json.loads(self.body)["id"]
+        return cast(JsonObject, json.loads(self.body))["id"]
 
 
 @define(eq=False)
@@ -173,7 +174,7 @@ class RawServer:
 
 
 @asynccontextmanager
-async def serving(handler: Handler, patience: float = SAFETY_NET) -> AsyncIterator[RawServer]:
+async def serving(handler: Handler, patience: float = SAFETY_NET) -> AsyncGenerator[RawServer]:
     server = RawServer(handler)
     with trio.fail_after(patience):
         async with trio.open_nursery() as nursery:
@@ -219,7 +220,7 @@ async def connected(
     limits: Limits | None = None,
     client: httpx2.AsyncClient | None = None,
     patience: float = SAFETY_NET,
-) -> AsyncIterator[tuple[HttpTransport, RawServer]]:
+) -> AsyncGenerator[tuple[HttpTransport, RawServer]]:
     async with (
         serving(handler, patience) as server,
         open_http(server.url, token=token, limits=limits or Limits(), client=client) as transport,
@@ -264,7 +265,7 @@ class Played(httpx2.AsyncBaseTransport):
 
 
 @asynccontextmanager
-async def played(transport: Played, limits: Limits | None = None) -> AsyncIterator[HttpTransport]:
+async def played(transport: Played, limits: Limits | None = None) -> AsyncGenerator[HttpTransport]:
     async with (
         httpx2.AsyncClient(transport=transport) as client,
         open_http("http://test/mcp", client=client, limits=limits or Limits()) as opened,

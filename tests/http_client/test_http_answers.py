@@ -11,7 +11,7 @@ import pytest
 
 from antiphon.engine.errors import InvalidReply
 from antiphon.engine.exchange import TransportLost
-from antiphon.engine.jsonrpc import Failure, Reply, Success
+from antiphon.engine.jsonrpc import Failure, JsonValue, Reply, Success
 from antiphon.engine.limits import Limits
 from antiphon.transports.http_answer import BadStatus, seconds_to_wait
 from antiphon.transports.http_client import open_http
@@ -19,6 +19,7 @@ from tests.http_client.scripted import (
     STREAM_END,
     STREAM_HEAD,
     Ears,
+    Peer,
     answer,
     answering,
     chunk,
@@ -78,7 +79,7 @@ async def test_a_body_in_chunks_is_the_reply_too() -> None:
 async def test_a_body_that_ends_with_the_connection_is_the_reply_too() -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
 
-    async def handler(peer):
+    async def handler(peer: Peer) -> None:
         await peer.request()
         await peer.send(head + success())
 
@@ -119,7 +120,7 @@ async def test_an_error_without_id_is_no_reply_otherwise(status: int) -> None:
 
 
 @pytest.mark.parametrize("id", [2, "1", "", -1, 1.5, pytest.param("x" * 100000, id="long")])
-async def test_a_reply_to_another_request_is_refused(id: object) -> None:
+async def test_a_reply_to_another_request_is_refused(id: JsonValue) -> None:
     error = await refused(answer(success(id)))
     assert len(str(error)) < 300
 
@@ -157,7 +158,7 @@ async def test_json_that_is_no_reply_is_refused_with_its_status(body: bytes, sta
 async def test_a_request_that_is_sent_back_is_not_quoted() -> None:
     """It may hold the answers of a person."""
 
-    async def echo(peer):
+    async def echo(peer: Peer) -> None:
         received = await peer.request()
         await peer.send(answer(received.body, status=422, kind="text/plain"))
 
@@ -311,7 +312,7 @@ async def test_the_identity_coding_may_be_named(coding: str) -> None:
 async def test_a_coded_stream_is_refused_before_it_is_read() -> None:
     head = STREAM_HEAD.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n")
 
-    async def handler(peer):
+    async def handler(peer: Peer) -> None:
         await peer.request()
         await peer.send(head + chunk(gzip.compress(event(success()))))
         await peer.left()
@@ -341,7 +342,7 @@ async def test_a_body_of_exactly_the_limit_passes_and_one_byte_more_does_not() -
 async def test_an_endless_body_is_given_up(kind: str) -> None:
     head = STREAM_HEAD.replace(b"text/event-stream", kind.encode())
 
-    async def flood(peer):
+    async def flood(peer: Peer) -> None:
         await peer.request()
         await peer.send(head)
         while True:
@@ -354,7 +355,7 @@ async def test_an_endless_body_is_given_up(kind: str) -> None:
 
 
 async def test_an_endless_head_is_given_up() -> None:
-    async def flood(peer):
+    async def flood(peer: Peer) -> None:
         await peer.request()
         await peer.send(b"HTTP/1.1 200 OK\r\n")
         while True:

@@ -8,6 +8,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from antiphon.engine.exchange import TransportLost
 from antiphon.engine.jsonrpc import Reply, Success
+from antiphon.transports.http_answer import BadStatus
 from antiphon.transports.http_client import HttpTransport, open_http
 from tests.http_client.scripted import (
     STREAM_HEAD,
@@ -144,11 +145,9 @@ async def test_a_server_that_speaks_no_tls_was_sent_nothing() -> None:
 
 
 async def test_a_server_that_never_shakes_hands_was_sent_nothing() -> None:
-    clock_free = 0.05
-
     async with (
         serving(Peer.left) as server,
-        open_http(server.url.replace("http:", "https:"), connect_timeout=clock_free) as transport,
+        open_http(server.url.replace("http:", "https:"), connect_timeout=0.05) as transport,
     ):
         with pytest.raises(TransportLost) as lost:
             await transport.exchange(request(), Ears())
@@ -206,7 +205,7 @@ async def test_a_server_that_answers_before_it_has_read_all_is_understood() -> N
         await peer.left()
 
     async with connected(handler) as (transport, _):
-        with pytest.raises(Exception, match="HTTP 413.*too large"):
+        with pytest.raises(BadStatus, match=r"HTTP 413.*too large"):
             await transport.exchange(request(padding="x" * 10_000_000), Ears())
 
 

@@ -177,6 +177,7 @@ class Visit:
     method: str = "POST"
     path: str = "/mcp"
     root_path: str = ""
+    http_version: str = "1.1"
     server: Sequence[Any] | None = ("127.0.0.1", 8000)
     complete: bool = True
     answer: Answer = field(factory=Answer)
@@ -189,7 +190,7 @@ class Visit:
         scope: dict[str, Any] = {
             "type": "http",
             "asgi": {"version": "3.0"},
-            "http_version": "1.1",
+            "http_version": self.http_version,
             "method": self.method,
             "scheme": "http",
             "path": self.path,

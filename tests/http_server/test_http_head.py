@@ -229,6 +229,21 @@ async def test_refusal_does_not_read_a_body_without_end() -> None:
     assert endless.taken < 1000
 
 
+async def test_refusal_over_http2_ends_after_the_body_alone(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    long = Visit(head_of(call(), content_type="text/plain"), [b"a" * 100] * 50, http_version="2")
+    await long.run(http_app(ScriptedServer(limits=Limits(message_bytes=1000))))
+    assert long.taken == 50
+    slow = Visit(head_of(call()), [b"a" * 2000], complete=False, http_version="2")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(slow.run, http_app(ScriptedServer(limits=Limits(message_bytes=1000))))
+        await trio.sleep(1000)
+        assert slow.answer.status == 413
+        assert not slow.answer.ended
+        slow.left.set()
+
+
 async def test_refusal_ends_where_the_server_waits_for_its_queue_to_be_emptied() -> None:
     """So hypercorn does: its last send waits for room in the queue of the body's parts."""
 

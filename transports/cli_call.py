@@ -1,0 +1,146 @@
+"""``antiphon call`` and ``antiphon list``: a client for the length of one command."""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import math
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from ..engine.client import Client
+from ..engine.errors import UsageError
+from ..engine.protocol import CallToolResult, Tool
+from .cli_answers import Answers
+from .cli_asking import Asker, Desk, Manner
+from .cli_exits import Exit
+from .cli_options import CallOptions, Connection
+from .cli_screen import Screen, logged_to, write_line
+from .cli_show import as_json, result_json, result_text, tool_json, tool_text
+from .cli_text import one_line
+from .cli_values import typed_arguments
+from .connect import ConnectOptions, open_client
+
+if TYPE_CHECKING:
+    from .cli_terminal import TerminalScreen
+
+SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
+"""Signals that end a command in good order; an interrupt does so by itself."""
+
+EXTRA: Final = "Colours and prompts at a terminal need an extra: pip install 'antiphon[cli]'"
+
+
+class DeadlinePassed(TimeoutError):
+    """The deadline of a command passed."""
+
+
+def run_call(options: CallOptions, *, debug: bool = False) -> int:
+    """Call a tool and print its result; the exit status."""
+    with _surroundings(debug, interactive=not options.decline) as (screen, desk):
+        manner = Manner(decline=options.decline, open_links=options.open_links)
+        asker = Asker(Answers(options.answers), screen, desk, manner)
+        command = partial(_call, options, asker, screen)
+        return _run(command, options.connection.deadline)
+
+
+def run_list(options: Connection, *, debug: bool = False) -> int:
+    """List a server's tools; the exit status."""
+    with _surroundings(debug, interactive=False) as (screen, _):
+        return _run(partial(_list, options, screen), options.deadline)
+
+
+# -- commands ---------------------------------------------------------------------------------
+
+
+async def _call(options: CallOptions, asker: Asker, screen: Screen) -> int:
+    given = _client_options(options.connection, screen)
+    async with open_client(options.connection.target, **given, elicitation=asker) as client:
+        tool = await _find(client, options.tool)
+        arguments = typed_arguments(options.pairs, options.whole, tool.input_schema)
+        result = await client.call_tool(tool.name, arguments, progress=screen.progress)
+        screen.close()
+        _print_result(result, screen, json=options.connection.json)
+    for key in asker.answers.unused:
+        screen.say(f"--answer {key}=… was never asked for")
+    if asker.unanswered:
+        return Exit.UNANSWERED
+    return Exit.TOOL if result.is_error else Exit.OK
+
+
+async def _find(client: Client, name: str) -> Tool:
+    tools = {tool.name: tool for tool in await client.list_tools()}
+    if name in tools:
+        return tools[name]
+    near = difflib.get_close_matches(name, tools, n=1)
+    meant = f"; do you mean {one_line(near[0])}?" if near else ""
+    raise UsageError(f"{one_line(client.name)} has no tool {one_line(name)!r}{meant}")
+
+
+def _print_result(result: CallToolResult, screen: Screen, *, json: bool) -> None:
+    if json:
+        print_out(as_json(result_json(result)))
+    elif result.is_error:
+        screen.say(f"The tool failed: {result_text(result)}")
+    else:
+        print_out(result_text(result))
+
+
+async def _list(options: Connection, screen: Screen) -> int:
+    async with open_client(options.target, **_client_options(options, screen)) as client:
+        tools = await client.list_tools()
+        if options.json:
+            print_out(as_json([tool_json(tool) for tool in tools]))
+        else:
+            print_out("\n".join(map(tool_text, tools)) or f"{one_line(client.name)} has no tools")
+    return Exit.OK
+
+
+def _client_options(options: Connection, screen: Screen) -> ConnectOptions:
+    given: ConnectOptions = {"leg_timeout": options.timeout}
+    if options.headers:
+        given["headers"] = options.headers
+    if options.token is not None:
+        given["token"] = options.token
+    if options.env:
+        given["env"] = options.env
+    if not is_url(options.target):
+        given["stderr"] = screen.say
+    return given
+
+
+def is_url(target: object) -> bool:
+    """Whether a target is an address, and no command."""
+    return isinstance(target, str) and "://" in target.split(maxsplit=1)[0]
+
+
+def print_out(text: str) -> None:
+    """Print a result on standard output.
+
+    Raises:
+        BrokenPipeError: nobody reads it any more.
+    """
+    encoding = sys.stdout.encoding or "utf-8"
+    print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)  # noqa: T201
+
+
+# -- around a command -------------------------------------------------------------------------
+
+
+def _run(command: Callable[[], Awaitable[int]], deadline: float) -> int:
+    return trio.run(_within, command, deadline)
+
+
+async def _within(command: Callable[[], Awaitable[int]], deadline: float) -> int:
+    """Run a command until it ends, its deadline passes or a signal comes."""
+    status: int | None = None
+    with trio.move_on_after(deadline) as scope, trio.open_signal_receiver(*SIGNALS) as signals:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_heed, signals, nursery)
+    return status or 0

@@ -1,0 +1,65 @@
+"""The terminal of the person who called: prompts, sheets, and its state put back at the end."""
+
+from __future__ import annotations
+
+import os
+import sys
+import termios
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from typing import TextIO
+
+from prompt_toolkit.input import create_input
+from prompt_toolkit.output.color_depth import ColorDepth
+from prompt_toolkit.output.vt100 import Vt100_Output
+from rich.panel import Panel
+from rich.text import Text
+
+from .cli_prompts import TerminalPrompts
+from .cli_terminal import TerminalScreen
+from .cli_text import harmless, shortened
+
+
+class TerminalDesk(TerminalPrompts):
+    """Asks on a screen; see :class:`~.cli_asking.Desk`."""
+
+    def __init__(self, keyboard: Input, output: Output, screen: TerminalScreen) -> None:
+        super().__init__(keyboard, output)
+        self._screen = screen
+
+    @contextmanager
+    def prompting(self) -> Generator[None, None, None]:
+        with self._screen.prompting():
+            self.forget_typed()
+            yield
+
+    def heading(self, title: str, text: str) -> None:
+        framed = Panel(Text(shortened(text)), title=Text(title), title_align="left", expand=False)
+        self._screen.show(framed)
+
+    def note(self, text: str) -> None:
+        self._screen.show(Text(f"  {harmless(text)}", style="dim"))
+
+    def address(self, before: str, host: str, after: str) -> None:
+        self._screen.show(Text.assemble("  ", before, (host, "bold"), after))
+
+
+@contextmanager
+def terminal_desk(
+    stdin: TextIO, stderr: TextIO, screen: TerminalScreen
+) -> Generator[TerminalDesk, None, None]:
+    """A desk at the terminal that both streams are, put back as it was found at the end."""
+    fd = stdin.fileno()
+    before = termios.tcgetattr(fd)
+    output = Vt100_Output.from_pty(
+        stderr,
+        term=os.environ.get("TERM"),
+        default_color_depth=ColorDepth.from_env(),
+        # Its answer could come after we have gone, and end up in the shell.
+        enable_cpr=False,
+    )
+    try:
+        yield TerminalDesk(create_input(stdin), output, screen)
+    finally:
+        with suppress(termios.error):
+            termios.tcsetattr(fd, termios.TCSANOW, before)
