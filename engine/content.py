@@ -125,5 +125,10 @@ def tool_result(value: object) -> JsonObject:
 
 
 def tool_error(message: str) -> JsonObject:
-    """The members of a ``CallToolResult`` that tells a model what went wrong."""
-    return {"content": [Text(message).wire()], "isError": True}
+    """The members of a ``CallToolResult`` that tells a model what went wrong.
+
+    What no JSON can say, such as half a surrogate pair in a file's name, is replaced: the rest
+    of the message must reach the model.
+    """
+    sayable = message.encode("utf-8", "replace").decode()
+    return {"content": [Text(sayable).wire()], "isError": True}

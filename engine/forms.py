@@ -28,9 +28,12 @@ from msgspec import Meta, inspect
 
 from .errors import DefinitionError, UsageError
 from .jsonrpc import JsonObject, JsonValue
-from .schema import plain
+from .schema import Validator, plain
 
 FORMATS: Final = frozenset({"email", "uri", "date", "date-time"})
+_KEPT: Final = ("type", "title", "description", "default", "minItems", "maxItems")
+"""What a field keeps when its options are known only at run time."""
+
 _KNOWN_EXTRAS: Final = frozenset({"title", "description", "format", "oneOf"})
 
 Email: TypeAlias = Annotated[str, Meta(extra_json_schema={"format": "email"})]
@@ -110,14 +113,21 @@ def with_choices(
 def _offering(field: JsonObject, options: Mapping[str, str] | list[str]) -> JsonObject:
     if not options:
         raise UsageError("A choice needs at least one option")
-    kept = {k: v for k, v in field.items() if k not in ("enum", "oneOf", "items")}
+    kept = {word: value for word, value in field.items() if word in _KEPT}
     many = field["type"] == "array"
+    if not _all_offered(kept.get("default"), options):
+        del kept["default"]
     offer: JsonObject
     if isinstance(options, Mapping):
         offer = {"anyOf" if many else "oneOf": _titled(options)}
     else:
         offer = {"type": "string", "enum": cast(JsonValue, list(options))}
     return {**kept, "items": offer} if many else {**kept, **offer}
+
+
+def _all_offered(default: JsonValue, options: Mapping[str, str] | list[str]) -> bool:
+    chosen = default if isinstance(default, list) else [default]
+    return default is None or all(value in options for value in chosen)
 
 
 # -- one field --------------------------------------------------------------------------------
@@ -132,9 +142,11 @@ def _property(field: inspect.Field, hint: object) -> JsonObject:
         raise UsageError(f"has {', '.join(unknown)}, which a form cannot carry")
     schema = {**_as_written(_shape(kind, extras), hint), **_words(extras)}
     default = _default(field)
-    if default is not None:
-        schema["default"] = default
-    return schema
+    if default is None:
+        return schema
+    if faults := Validator(schema).faults(default):
+        raise UsageError(f"has a default that does not fit: {'; '.join(faults)}")
+    return {**schema, "default": default}
 
 
 def _as_written(schema: JsonObject, hint: object) -> JsonObject:

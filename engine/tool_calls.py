@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from attrs import define, field
 
@@ -26,6 +26,16 @@ if TYPE_CHECKING:
     from .server import ServerCore
 
 _log = logging.getLogger("antiphon.server")
+
+
+def _for_model(error: BaseException) -> ToolError | None:
+    """A handler's ToolError, also one that comes out of a nursery, alone in its group."""
+    while isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        if len(group.exceptions) != 1:
+            return None
+        error = group.exceptions[0]
+    return error if isinstance(error, ToolError) else None
 
 
 @define
@@ -66,11 +76,11 @@ class ToolCall:
             if isinstance(outcome, Suspended):
                 return self._interim(outcome, call, origin)
             return {"resultType": COMPLETE, **self._ended(outcome)}
-        except ToolError as error:
-            return {"resultType": COMPLETE, **tool_error(str(error))}
         except ProtocolError:
             raise
         except Exception as error:  # noqa: BLE001  # a handler may raise anything
+            if (told := _for_model(error)) is not None:
+                return {"resultType": COMPLETE, **tool_error(str(told))}
             extra = {"flow_id": call.flow_id, "round": call.round}
             _log.exception("Tool %r failed in round %d", self.tool.name, call.round, extra=extra)
             return {"resultType": COMPLETE, **tool_error(self._masked(error))}
@@ -94,15 +104,14 @@ class ToolCall:
             frozen = Frozen(claims.tag, claims.version, claims.state)
             state = self.tool.machine.thaw(frozen)
         except TokenRefused as refusal:
-            _log.warning(
-                "Refused the requestState of a call of %r: %s", self.tool.name, refusal.reason
-            )
+            extra = {"flow_id": self.claims.flow_id if self.claims else refusal.flow_id}
+            _log.warning("A call of %r: %s", self.tool.name, refusal, extra=extra)
             raise refusal.answer() from None
         return Resumed(state, frozen, claims.questions, claims.kept, claims.asked, claims.unusable)
 
     def _call(self, arguments: object) -> Call[Any]:
         claims = self.claims
-        return Call[Any](
+        call: Call[Any] = Call(
             arguments,
             principal=self.exchange.principal,
             client=self.meta.client,
@@ -113,6 +122,7 @@ class ToolCall:
             progress_token=self.meta.progress_token,
             notify=self.exchange.notify,
         )
+        return call
 
     def _interim(self, outcome: Suspended, call: Call[Any], origin: Origin) -> JsonObject:
         resume = outcome.resume

@@ -26,9 +26,9 @@ from ..engine.jsonrpc import (
 )
 from .asgi_messages import (
     Receive,
+    RequestBody,
     Scope,
     Send,
-    read_body,
     refuse,
     send_whole,
     too_large,
@@ -154,14 +154,15 @@ class HttpApp:
             return
         fields = Fields.read(scope["headers"])
         limit = self._server.limits.message_bytes
+        body = RequestBody(receive)
         try:
             principal = await self._admit(scope, fields)
-            body = await read_body(receive, limit)
+            content = await body.read(limit)
         except Refused as refusal:
-            await refuse(scope, receive, send, refusal, limit)
+            await refuse(scope, body, send, refusal, limit)
             return
-        if body is not None:
-            await self._serve(body, fields, principal, receive, send)
+        if content is not None:
+            await self._serve(content, fields, principal, receive, send)
 
     async def _admit(self, scope: Scope, fields: Fields) -> Principal | None:
         """See to all that the head decides, cheapest first; nothing of the body is read."""
@@ -191,14 +192,14 @@ class HttpApp:
 
     async def _serve(
         self,
-        body: bytearray,
+        content: bytearray,
         fields: Fields,
         principal: Principal | None,
         receive: Receive,
         send: Send,
     ) -> None:
         try:
-            request = self._read(body, fields)
+            request = self._read(content, fields)
         except ProtocolError as error:
             await _send_reply(send, failure(error))
             return
@@ -216,9 +217,9 @@ class HttpApp:
             stream.closed = True
             await _send_reply(send, reply)
 
-    def _read(self, body: bytearray, fields: Fields) -> Request | None:
+    def _read(self, content: bytearray, fields: Fields) -> Request | None:
         """The request that was posted, or None for a notification: it wants no answer."""
-        message = read_message(body, self._server.limits)
+        message = read_message(content, self._server.limits)
         if isinstance(message, Request):
             check_metadata(fields, message)
             return message

@@ -10,7 +10,7 @@ from math import inf
 from typing import Any, Final, TypeAlias
 
 import trio
-from attrs import define, field
+from attrs import define
 
 from .http_errors import Refused
 
@@ -23,23 +23,48 @@ LINGER_SECONDS: Final = 2.0
 """How long the rest of a refused body is read, so that its sender lives to see the refusal."""
 
 
-async def read_body(receive: Receive, limit: int) -> bytearray | None:
-    """Read the whole body, or None when the client leaves first.
+@define(eq=False)
+class RequestBody:
+    """The body of one request, as it comes in.
 
-    Raises:
-        Refused: 413, as soon as more than ``limit`` bytes have come.
+    Attributes:
+        ended: whether nothing more comes.
+        gone: whether that is because the client has left.
     """
-    body = bytearray()
-    while True:
-        event = await receive()
-        if event["type"] == "http.disconnect":
-            return None
-        chunk: bytes = event.get("body", b"")
-        if len(body) + len(chunk) > limit:
-            raise too_large(limit)
-        body += chunk
-        if not event.get("more_body", False):
-            return body
+
+    _receive: Receive
+    ended: bool = False
+    gone: bool = False
+
+    async def read(self, limit: int) -> bytearray | None:
+        """The whole body, or None when the client leaves first.
+
+        Raises:
+            Refused: 413, as soon as more than ``limit`` bytes have come.
+        """
+        content = bytearray()
+        while not self.ended:
+            part = await self._part()
+            if len(content) + len(part) > limit:
+                raise too_large(limit)
+            content += part
+        return None if self.gone else content
+
+    async def drop(self, limit: float, dropped: trio.Event) -> None:
+        """Drop the rest; ``dropped`` is set at its end, or after more than ``limit`` bytes."""
+        size = 0
+        while not self.ended:
+            size += len(await self._part())
+            if size > limit:
+                dropped.set()
+        dropped.set()
+
+    async def _part(self) -> bytes:
+        event = await self._receive()
+        self.gone = event["type"] == "http.disconnect"
+        self.ended = self.gone or not event.get("more_body", False)
+        part: bytes = event.get("body", b"")
+        return part
 
 
 def too_large(limit: int) -> Refused:
@@ -70,28 +95,7 @@ async def send_head(send: Send, status: int, headers: Iterable[tuple[bytes, byte
     await send({"type": "http.response.start", "status": status, "headers": list(headers)})
 
 
-@define(eq=False)
-class _Rest:
-    """What a client still sends of a body that nobody wants."""
-
-    receive: Receive
-    limit: float
-    over: trio.Event = field(factory=trio.Event)
-    gone: bool = False
-
-    async def drop(self) -> None:
-        size = 0
-        more = True
-        while more:
-            event = await self.receive()
-            size += len(event.get("body", b""))
-            more = event.get("more_body", False)
-            self.gone = event["type"] == "http.disconnect"
-            if not more or size > self.limit:
-                self.over.set()
-
-
-async def refuse(scope: Scope, receive: Receive, send: Send, refusal: Refused, limit: int) -> None:
+async def refuse(scope: Scope, body: RequestBody, send: Send, refusal: Refused, limit: int) -> None:
     """Answer a request before its body was read.
 
     The answer goes out at once. Then at most ``limit`` bytes of the body are dropped, for at
@@ -102,14 +106,14 @@ async def refuse(scope: Scope, receive: Receive, send: Send, refusal: Refused, l
     # From HTTP/2 on the body is dropped to its end. There a stream costs little, and all of
     # hypercorn's trio worker falls over data for a stream that has ended (its issue 329).
     patient = not scope.get("http_version", "1.1").startswith("1")
-    rest = _Rest(receive, inf if patient else limit)
+    dropped = trio.Event()
     async with trio.open_nursery() as nursery:
         # Past the limit it goes on to the very end: hypercorn's last send waits for room in
         # the queue of events, which nobody else reads now.
-        nursery.start_soon(rest.drop)
+        nursery.start_soon(body.drop, inf if patient else limit, dropped)
         await send_whole(send, refusal.status, refusal.body, *refusal.headers, more=True)
         with trio.move_on_after(inf if patient else LINGER_SECONDS):
-            await rest.over.wait()
-        if not rest.gone:
+            await dropped.wait()
+        if not body.gone:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         nursery.cancel_scope.cancel()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..engine.asked import Accept, Action, Cancel, Decline, ElicitationAnswer, FormRequest
+from ..engine.asked import Accept, Cancel, Decline, ElicitationAnswer, FormRequest
 from ..engine.asked_form import Field
 from .cli_fields import Given, from_pairs
 from .cli_values import Pair, Unfit

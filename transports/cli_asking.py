@@ -45,10 +45,11 @@ class Asker:
     """The elicitation callback of ``antiphon call``.
 
     Attributes:
+        answers: what stands on the command line.
         unanswered: whether a question was declined because nobody was there to answer it.
     """
 
-    _answers: Answers
+    answers: Answers
     _screen: Screen
     _desk: Desk | None
     _manner: Manner
@@ -78,11 +79,11 @@ class Asker:
     ) -> tuple[ElicitationAnswer | None, dict[str, Given]]:
         """The answer, or the part of one, that stands on the command line."""
         names = [f.name for f in request.fields] if isinstance(request, FormRequest) else []
-        if request.key not in names and (action := self._answers.action(request.key)) is not None:
+        if request.key not in names and (action := self.answers.action(request.key)) is not None:
             return action, {}
         if not isinstance(request, FormRequest):
             return None, {}
-        given = self._answers.fields(request)
+        given = self.answers.fields(request)
         whole = bool(given) and not _missing(request, given)
         return (_filled(given) if whole else None), given
 
@@ -124,9 +125,7 @@ def _filled(given: dict[str, Given]) -> Accept:
 
 def _missing(request: FormRequest, given: dict[str, Given]) -> list[str]:
     return [
-        f.name
-        for f in request.fields
-        if f.required and f.default is None and f.name not in given
+        f.name for f in request.fields if f.required and f.default is None and f.name not in given
     ]
 
 

@@ -3,47 +3,43 @@
 from __future__ import annotations
 
 import difflib
-import logging
-import math
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final, TextIO
 
 import trio
 
+from ..engine.call_errors import DeadlineExceeded
 from ..engine.client import Client
 from ..engine.errors import UsageError
 from ..engine.protocol import CallToolResult, Tool
+from .background import background
 from .cli_answers import Answers
 from .cli_asking import Asker, Desk, Manner
 from .cli_exits import Exit
 from .cli_options import CallOptions, Connection
-from .cli_screen import Screen, logged_to, write_line
+from .cli_screen import Screen, logged_to
 from .cli_show import as_json, result_json, result_text, tool_json, tool_text
 from .cli_text import one_line
 from .cli_values import typed_arguments
 from .connect import ConnectOptions, open_client
 
-if TYPE_CHECKING:
-    from .cli_terminal import TerminalScreen
-
 SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 """Signals that end a command in good order; an interrupt does so by itself."""
 
-EXTRA: Final = "Colours and prompts at a terminal need an extra: pip install 'antiphon[cli]'"
-
-
-class DeadlinePassed(TimeoutError):
-    """The deadline of a command passed."""
+EXTRA: Final = (
+    "Asking at a terminal needs questionary and rich: pip install 'antiphon[cli]'"
+    " (or --decline, to be asked nothing)"
+)
 
 
 def run_call(options: CallOptions, *, debug: bool = False) -> int:
     """Call a tool and print its result; the exit status."""
-    with _surroundings(debug, interactive=not options.decline) as (screen, desk):
+    with _surroundings(debug=debug, interactive=not options.decline) as (screen, desk):
         manner = Manner(decline=options.decline, open_links=options.open_links)
         asker = Asker(Answers(options.answers), screen, desk, manner)
         command = partial(_call, options, asker, screen)
@@ -52,7 +48,7 @@ def run_call(options: CallOptions, *, debug: bool = False) -> int:
 
 def run_list(options: Connection, *, debug: bool = False) -> int:
     """List a server's tools; the exit status."""
-    with _surroundings(debug, interactive=False) as (screen, _):
+    with _surroundings(debug=debug, interactive=False) as (screen, _):
         return _run(partial(_list, options, screen), options.deadline)
 
 
@@ -61,7 +57,8 @@ def run_list(options: Connection, *, debug: bool = False) -> int:
 
 async def _call(options: CallOptions, asker: Asker, screen: Screen) -> int:
     given = _client_options(options.connection, screen)
-    async with open_client(options.connection.target, **given, elicitation=asker) as client:
+    given["elicitation"] = asker
+    async with open_client(options.connection.target, **given) as client:
         tool = await _find(client, options.tool)
         arguments = typed_arguments(options.pairs, options.whole, tool.input_schema)
         result = await client.call_tool(tool.name, arguments, progress=screen.progress)
@@ -138,9 +135,66 @@ def _run(command: Callable[[], Awaitable[int]], deadline: float) -> int:
 
 
 async def _within(command: Callable[[], Awaitable[int]], deadline: float) -> int:
-    """Run a command until it ends, its deadline passes or a signal comes."""
+    """Run a command until it ends, its deadline passes or a signal ends it.
+
+    Raises:
+        DeadlineExceeded: the deadline passed first.
+    """
     status: int | None = None
-    with trio.move_on_after(deadline) as scope, trio.open_signal_receiver(*SIGNALS) as signals:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(_heed, signals, nursery)
-    return status or 0
+    stopped_by: list[int] = []
+    with trio.open_signal_receiver(*SIGNALS) as signals:
+        async with background() as nursery:
+            nursery.start_soon(_heed, signals, stopped_by, nursery.cancel_scope)
+            with trio.move_on_after(deadline):
+                status = await command()
+            nursery.cancel_scope.cancel()
+    if stopped_by:
+        return 128 + stopped_by[0]
+    if status is None:
+        raise DeadlineExceeded(f"No result within the deadline, {deadline:g} s; it was cancelled")
+    return status
+
+
+async def _heed(
+    signals: AsyncIterator[int], stopped_by: list[int], scope: trio.CancelScope
+) -> None:
+    async for number in signals:
+        stopped_by.append(number)
+        scope.cancel()
+
+
+@contextmanager
+def _surroundings(
+    *, debug: bool, interactive: bool
+) -> Generator[tuple[Screen, Desk | None], None, None]:
+    """The screen of a command, and the desk where there is a terminal to ask at.
+
+    Raises:
+        UsageError: there is one, and what draws on it is not installed.
+    """
+    with ExitStack() as stack:
+        screen, desk = _screen_and_desk(stack) if interactive else (Screen(sys.stderr), None)
+        stack.callback(screen.close)
+        stack.enter_context(logged_to(screen, debug=debug))
+        yield screen, desk
+
+
+def _screen_and_desk(stack: ExitStack) -> tuple[Screen, Desk | None]:
+    if not _is_terminal(sys.stderr):
+        return Screen(sys.stderr), None
+    asks = _is_terminal(sys.stdin)
+    try:
+        from .cli_desk import terminal_desk
+        from .cli_terminal import TerminalScreen
+    except ModuleNotFoundError:
+        if asks:
+            raise UsageError(EXTRA) from None
+        return Screen(sys.stderr), None
+    screen = TerminalScreen(sys.stderr)
+    desk = stack.enter_context(terminal_desk(sys.stdin, sys.stderr, screen)) if asks else None
+    return screen, desk
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    """Whether a stream is a terminal that understands how to be drawn on."""
+    return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 import termios
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from prompt_toolkit.input import create_input
 from prompt_toolkit.output.color_depth import ColorDepth
@@ -18,6 +17,10 @@ from rich.text import Text
 from .cli_prompts import TerminalPrompts
 from .cli_terminal import TerminalScreen
 from .cli_text import harmless, shortened
+
+if TYPE_CHECKING:
+    from prompt_toolkit.input import Input
+    from prompt_toolkit.output import Output
 
 
 class TerminalDesk(TerminalPrompts):
@@ -52,12 +55,10 @@ def terminal_desk(
     fd = stdin.fileno()
     before = termios.tcgetattr(fd)
     output = Vt100_Output.from_pty(
-        stderr,
-        term=os.environ.get("TERM"),
-        default_color_depth=ColorDepth.from_env(),
-        # Its answer could come after we have gone, and end up in the shell.
-        enable_cpr=False,
+        stderr, term=os.environ.get("TERM"), default_color_depth=ColorDepth.from_env()
     )
+    # The terminal's answer could come when we have gone, and end up in the shell.
+    output.enable_cpr = False
     try:
         yield TerminalDesk(create_input(stdin), output, screen)
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Final
+from typing import Final, cast
 
 from ..engine.call_errors import AnswerInvalid, DeadlineExceeded, LegTimeout
 from ..engine.errors import AntiphonError, UsageError, WorldError
@@ -71,7 +71,8 @@ def sentence_of(error: BaseException) -> str:
 
 def root_of(error: BaseException) -> BaseException:
     """What a group is about; an interrupt before anything else."""
-    while isinstance(error, BaseExceptionGroup):
-        inner: tuple[BaseException, ...] = error.exceptions
-        error = next((e for e in inner if isinstance(root_of(e), KeyboardInterrupt)), inner[0])
-    return error
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    group = cast("BaseExceptionGroup[BaseException]", error)
+    roots = [root_of(inner) for inner in group.exceptions]
+    return next((root for root in roots if isinstance(root, KeyboardInterrupt)), roots[0])

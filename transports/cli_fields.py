@@ -39,7 +39,9 @@ class Given:
 def wanted(field: Field) -> str:
     """What the field takes, in a few words: ``a whole number from 1 to 10``."""
     if field.type == "array":
-        return f"{_several(field)}{_between(field.min_items, field.max_items)}"
+        several = "any of the choices" if field.choices else "several texts"
+        number = _between(field.min_items, field.max_items)
+        return f"{several},{number}" if number else several
     noun = _FORMATS.get(field.format or "", _NOUNS[field.type])
     if field.choices:
         return "one of the choices"
@@ -48,10 +50,6 @@ def wanted(field: Field) -> str:
         pattern = f" that matches {one_line(field.pattern)}" if field.pattern else ""
         return f"{noun}{f' of{length} characters' if length else ''}{pattern}"
     return f"{noun}{_between(field.minimum, field.maximum)}"
-
-
-def _several(field: Field) -> str:
-    return "any of the choices:" if field.choices else "several texts:"
 
 
 def _between(low: float | None, high: float | None) -> str:

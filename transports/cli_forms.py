@@ -221,9 +221,7 @@ def label(field: Field) -> str:
 def told_of(field: Field) -> list[str]:
     """What a person should know about the field before answering."""
     lines = [shortened(field.description)] if field.description else []
-    if not field.choices and wanted(field) not in ("text", "yes or no"):
-        lines.append(f"Wanted: {wanted(field)}")
-    elif field.type == "array" and (field.min_items or field.max_items):
+    if wanted(field) not in ("text", "yes or no", "one of the choices", "any of the choices"):
         lines.append(f"Wanted: {wanted(field)}")
     if _unseen_default(field):
         lines.append(f"Leave it empty for the default: {shown(_plain(field.default))}")

@@ -16,6 +16,11 @@ from .cli_forms import KEYS, Declined, Dismissed, Prompts, Sheet, title
 _NO: Final = "No, decline"
 _YES: Final = "Yes"
 _CANCEL: Final = "Cancel"
+_ANSWERS: Final[dict[str, ElicitationAnswer]] = {
+    _YES: Accept(),
+    _NO: Decline(),
+    _CANCEL: Cancel(),
+}
 
 
 class LinkSheet(Sheet, Protocol):
@@ -26,9 +31,7 @@ class LinkSheet(Sheet, Protocol):
         ...
 
 
-async def ask_consent(
-    request: UrlRequest, prompts: Prompts, sheet: LinkSheet
-) -> ElicitationAnswer:
+async def ask_consent(request: UrlRequest, prompts: Prompts, sheet: LinkSheet) -> ElicitationAnswer:
     """Show where the address leads, and ask whether the person agrees to go there."""
     sheet.heading(title(request), request.message)
     sheet.note("It asks you to open this page:")
@@ -44,7 +47,7 @@ async def ask_consent(
         picked = _NO
     except Dismissed:
         picked = _CANCEL
-    return {_YES: Accept(), _NO: Decline(), _CANCEL: Cancel()}[picked]
+    return _ANSWERS[picked]
 
 
 def address(url: str) -> str:

@@ -110,17 +110,25 @@ def _with_ways_out(app: Application[Any]) -> Application[Any]:
     """Keys that leave the question, in place of what questionary does at ctrl-C."""
     keys = KeyBindings()
 
-    def leave(event: KeyPressEvent, by: Exception) -> None:
-        event.app.erase_when_done = True
-        event.app.exit(exception=by)
+    def dismissed(event: KeyPressEvent) -> None:
+        _leave(event.app, Dismissed())
+
+    def declined(event: KeyPressEvent) -> None:
+        _leave(event.app, Declined())
 
     for key in ("c-c", "c-q", "escape"):
-        keys.add(key, eager=True)(lambda event: leave(event, Dismissed()))
-    keys.add("c-d", eager=True)(lambda event: leave(event, Declined()))
+        keys.add(key, eager=True)(dismissed)
+    keys.add("c-d", eager=True)(declined)
     given = app.key_bindings
     app.key_bindings = merge_key_bindings([given, keys] if given else [keys])
     app.ttimeoutlen = ESCAPE
     return app
+
+
+def _leave(app: Application[Any], by: Exception) -> None:
+    if app.future is not None and not app.future.done():
+        app.erase_when_done = True
+        app.exit(exception=by)
 
 
 class _Prompt:
@@ -158,10 +166,8 @@ class _Prompt:
                 self._token.run_sync_soon(self._closed.set)
 
     def _leave_if_unwanted(self) -> None:
-        future = self._app.future
-        if self._unwanted.is_set() and future is not None and not future.done():
-            self._app.erase_when_done = True
-            self._app.exit(exception=Dismissed())
+        if self._unwanted.is_set():
+            _leave(self._app, Dismissed())
 
     # -- in trio ------------------------------------------------------------------------------
 

@@ -65,17 +65,17 @@ class _ScreenHandler(logging.Handler):
 
 
 @contextmanager
-def logged_to(screen: Screen, level: int) -> Generator[None, None, None]:
-    """Show the log, from a level on, on the screen."""
+def logged_to(screen: Screen, *, debug: bool) -> Generator[None, None, None]:
+    """Show warnings on the screen, and for debugging whatever Antiphon logs."""
     handler = _ScreenHandler(screen)
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
-    handler.setLevel(level)
-    root = logging.getLogger()
-    before = root.level
+    root, ours = logging.getLogger(), logging.getLogger("antiphon")
+    before = ours.level
     root.addHandler(handler)
-    root.setLevel(min(before, level))
+    if debug:
+        ours.setLevel(logging.DEBUG)
     try:
         yield
     finally:
         root.removeHandler(handler)
-        root.setLevel(before)
+        ours.setLevel(before)

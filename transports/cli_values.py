@@ -144,9 +144,9 @@ def _container(text: str, kind: str) -> JsonValue:
         value = read_json(text, kind)
     except Unfit:
         raise ValueError from None
-    if not isinstance(value, list if kind == "array" else dict):
-        raise ValueError
-    return value
+    if isinstance(value, list if kind == "array" else dict):
+        return value
+    raise ValueError
 
 
 # -- schemas ----------------------------------------------------------------------------------

@@ -270,4 +270,4 @@ def _secrets(post: httpx2.Request) -> set[str]:
     query = post.url.query.decode("ascii")
     values = [*_QUERY_PARTS.split(query), *post.url.params.values()]
     values += [v.decode("latin-1") for n, v in post.headers.raw if n.lower() not in _HARMLESS]
-    return set() and {word for value in values for word in value.split() if len(word) >= _SECRET_LENGTH}
+    return {word for value in values for word in value.split() if len(word) >= _SECRET_LENGTH}

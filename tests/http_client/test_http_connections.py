@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
@@ -106,6 +108,19 @@ async def test_a_connection_that_the_server_closed_while_idle_is_not_used_again(
             await closed.wait()
             await wait_all_tasks_blocked(0.01)
         assert server.accepted == 3
+
+
+async def test_a_connection_is_left_before_common_servers_close_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They wait for 5 s; a request on a connection that is just being closed would be lost."""
+    now = time.monotonic()
+    async with connected(answering(echoing_id)) as (transport, server):
+        for idle, connections in ((0, 1), (3.5, 1), (4.5, 2)):
+            now += idle
+            monkeypatch.setattr(time, "monotonic", lambda at=now: at)
+            await transport.exchange(request(), Ears())
+            assert server.accepted == connections
 
 
 # -- lost -------------------------------------------------------------------------------------

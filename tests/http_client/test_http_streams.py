@@ -11,7 +11,7 @@ from trio.testing import MockClock
 
 from antiphon.engine.errors import InvalidReply
 from antiphon.engine.exchange import TransportLost
-from antiphon.engine.jsonrpc import Failure, Success
+from antiphon.engine.jsonrpc import Failure, Reply, Success
 from antiphon.engine.limits import Limits
 from antiphon.transports.http_answer import BadStatus
 from tests.http_client.scripted import (
@@ -167,6 +167,22 @@ async def test_what_follows_the_reply_is_not_read() -> None:
         assert await transport.exchange(request(), ears) == OK
         await server.all_left()
     assert not ears.heard
+
+
+async def test_a_reply_that_has_come_is_not_lost_to_a_cancellation() -> None:
+    async def handler(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(STREAM_HEAD + chunk(event(progress(1)) + event(success())))
+        await peer.left()
+
+    async with connected(handler) as (transport, server):
+        replies: list[Reply] = []
+        with trio.CancelScope() as scope:
+            replies.append(await transport.exchange(request(), lambda _: scope.cancel()))
+            await trio.lowlevel.checkpoint()
+        assert scope.cancelled_caught
+        assert replies == [OK]
+        await server.all_left()
 
 
 async def test_a_stream_that_floods_after_its_reply_is_left() -> None:

@@ -202,6 +202,17 @@ async def test_body_that_grows_over_the_limit_is_413_and_stops_being_kept() -> N
     assert server.requests == []
 
 
+@pytest.mark.parametrize("http_version", ["1.1", "2"])
+async def test_body_that_is_too_large_in_its_last_part_is_answered_at_once(
+    http_version: str, autojump_clock: trio.testing.MockClock
+) -> None:
+    big = Visit(head_of(call()), [b" " * 60, b" " * 60], http_version=http_version)
+    answer = await big.run(http_app(ScriptedServer(limits=Limits(message_bytes=100))))
+    assert answer.status == 413
+    assert answer.ended
+    assert trio.current_time() == 0
+
+
 async def test_body_of_exactly_the_limit_is_served_in_whatever_parts() -> None:
     request = call()
     body = write_message(request)

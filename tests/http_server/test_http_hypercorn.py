@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("quiet_log")
 
 
 @pytest.fixture
-def quiet_log(caplog: pytest.LogCaptureFixture) -> Any:
+def quiet_log(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """No test here may leave a warning or a traceback in the server's log."""
     yield
     assert [record for record in caplog.records if record.levelname not in ("INFO", "DEBUG")] == []

@@ -59,6 +59,10 @@ def _raising(error: BaseException) -> Callable[[object], object]:
     return fail
 
 
+def _returning(value: object) -> Callable[[object], object]:
+    return lambda _: value
+
+
 def test_a_codec_without_secrecy_round_trips() -> None:
     at = sealer(codec=HmacCodec())
     assert not at.ephemeral
@@ -123,14 +127,14 @@ def test_what_ends_the_program_is_not_taken_for_a_refusal(leaving: BaseException
 
 @pytest.mark.parametrize("payload", [None, "text", bytearray(b"x"), 1, [], memoryview(b"x")])
 def test_a_codec_that_returns_no_bytes_opens_nothing(payload: object) -> None:
-    told = refusal(sealer(codec=Fake(unsealing=lambda _: payload)), "token")
+    told = refusal(sealer(codec=Fake(unsealing=_returning(payload))), "token")
     assert told.reasons == (Reason.CODEC,)
     assert type(payload).__name__ in told.detail
 
 
 @pytest.mark.parametrize("token", [None, b"bytes", 1, "", "é", "\ud800"])
 def test_a_codec_that_returns_no_ascii_text_seals_nothing(token: object) -> None:
-    at = sealer(codec=Fake(sealing=lambda _: token))
+    at = sealer(codec=Fake(sealing=_returning(token)))
     with pytest.raises(SealingError, match="seal must return"):
         at.seal(ORIGIN, CLAIMS)
 
@@ -154,7 +158,7 @@ def test_a_codec_that_returns_no_ascii_text_seals_nothing(token: object) -> None
     ],
 )
 def test_a_payload_that_was_never_sealed_here_is_refused(payload: bytes, reason: Reason) -> None:
-    assert reasons(sealer(codec=Fake(unsealing=lambda _: payload)), "token") == (reason,)
+    assert reasons(sealer(codec=Fake(unsealing=_returning(payload))), "token") == (reason,)
 
 
 def _field(index: int, value: object) -> Callable[[str], object]:
@@ -173,6 +177,14 @@ def test_a_field_of_a_wrong_type_is_refused(index: int) -> None:
     token = sealer(codec=HmacCodec()).seal(ORIGIN, CLAIMS)
     at = sealer(codec=Fake(unsealing=_field(index, [])))
     assert reasons(at, token) == (Reason.MALFORMED,)
+
+
+def test_a_field_too_many_or_too_few_is_refused() -> None:
+    token = sealer(codec=HmacCodec()).seal(ORIGIN, CLAIMS)
+    fields = decode(HmacCodec().unseal(token), type=list[object])
+    for changed in ([*fields, 0], fields[:-1]):
+        at = sealer(codec=Fake(unsealing=_returning(encode(changed))))
+        assert reasons(at, token) == (Reason.MALFORMED,)
 
 
 def test_a_payload_of_a_newer_format_in_the_old_shape_is_refused() -> None:

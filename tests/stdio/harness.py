@@ -9,9 +9,11 @@ import sys
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import trio
+import trio.testing
+
 from antiphon.engine.exchange import RequestHandler
 from antiphon.engine.jsonrpc import JsonObject, Notification, Request
 from antiphon.transports.stdio import serve_lines
@@ -44,10 +46,13 @@ def ignored(_: Notification) -> None:
     """A callback for those who expect none."""
 
 
+Duplex: TypeAlias = trio.StapledStream[trio.abc.SendStream, trio.abc.ReceiveStream]
+
+
 class Peer:
     """One end of a connection, in JSON."""
 
-    def __init__(self, stream: trio.abc.Stream) -> None:
+    def __init__(self, stream: Duplex) -> None:
         self._stream = stream
         self._rest = b""
 
@@ -81,16 +86,17 @@ class Peer:
 
     async def hang_up(self) -> None:
         """Say no more; replies can still be heard."""
-        assert isinstance(self._stream, trio.StapledStream)
         await self._stream.send_eof()
 
     async def leave(self) -> None:
         await self._stream.aclose()
 
 
-def unbuffered_pair() -> tuple[trio.abc.Stream, trio.abc.Stream]:
-    """Two ends where every send waits for its receiver: the tightest back-pressure there is."""
-    return trio.testing.lockstep_stream_pair()
+def stream_pair(*, tight: bool = False) -> tuple[Duplex, Duplex]:
+    """Two ends in memory; where ``tight``, every send waits for its receiver."""
+    pair = trio.testing.lockstep_stream_pair() if tight else trio.testing.memory_stream_pair()
+    # The one end's halves are of other classes in each; nobody here cares.
+    return cast(tuple[Duplex, Duplex], pair)
 
 
 @asynccontextmanager
@@ -98,7 +104,7 @@ async def served(
     handler: RequestHandler, *, grace: float = 2.0, tight: bool = False
 ) -> AsyncGenerator[Peer, None]:
     """A peer of a handler served in this process; the serving has ended when the block has."""
-    ours, theirs = unbuffered_pair() if tight else trio.testing.memory_stream_pair()
+    ours, theirs = stream_pair(tight=tight)
     async with trio.open_nursery() as nursery:
 
         async def serve() -> None:

@@ -9,6 +9,8 @@ import time
 from collections.abc import Awaitable, Callable
 
 import trio
+import trio.testing
+
 from antiphon.engine.exchange import Exchange
 from antiphon.engine.jsonrpc import (
     Failure,
@@ -85,7 +87,7 @@ class Scripted:
         await exchange.notify(progress("spin", 1))
         await trio.testing.wait_all_tasks_blocked()
         while True:  # as a handler that computes does, deaf to everything but a signal
-            time.sleep(0.01)
+            time.sleep(0.01)  # noqa: ASYNC251  # that is the point
 
     async def do_flood(self, request: Request, exchange: Exchange) -> JsonObject:
         count = request.params["count"]
@@ -120,7 +122,7 @@ class Scripted:
             stdin=None,
         )
         os.write(1, b"written to descriptor 1\n")
-        by_hand = subprocess.run(["cat"], check=True)  # noqa: ASYNC221
+        by_hand = subprocess.run(["cat"], check=True)  # noqa: ASYNC221  # as users do
         return {"status": child.returncode, "cat": by_hand.returncode, "read": sys.stdin.read()}
 
     async def do_thread(self, request: Request, exchange: Exchange) -> JsonObject:

@@ -7,6 +7,7 @@ import select
 import pytest
 import trio
 import trio.testing
+
 from antiphon.transports.outbox import BOUND, Outbox
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from antiphon.transports.lines import TooLong
-from antiphon.transports.salvage import may_be_reply, readable_id
 from hypothesis import given
 from hypothesis import strategies as st
+
+from antiphon.transports.lines import TooLong
+from antiphon.transports.salvage import may_be_reply, readable_id
 
 
 @pytest.mark.parametrize(

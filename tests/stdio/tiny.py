@@ -5,85 +5,122 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
-out = sys.stdout
-NAME = sys.argv[1] if len(sys.argv) > 1 else ""
+Params = dict[str, Any]
 
-
-def say(message):
-    out.write(json.dumps(message) + "\n")
-    out.flush()
+SEEN: list[Any] = []
 
 
-def reply(id, **result):
+def write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def say(message: Params) -> None:
+    write(json.dumps(message) + "\n")
+
+
+def reply(id: object, **result: object) -> None:
     say({"jsonrpc": "2.0", "id": id, "result": result})
 
 
-def progress(token, step):
-    params = {"progressToken": token, "progress": step}
-    say({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+def echo(id: object, params: Params) -> None:
+    reply(id, params=params)
 
 
-def serve(id, method, params):
-    if method == "echo":
-        reply(id, params=params)
-    elif method == "pid":
-        reply(id, pid=os.getpid(), group=os.getpgrp(), name=NAME)
-    elif method == "environment":
-        reply(id, names=sorted(os.environ), directory=os.getcwd())
-    elif method == "exit":
-        sys.stderr.write(params.get("words", ""))
-        sys.stderr.flush()
-        os._exit(params.get("status", 3))
-    elif method == "answer_and_exit":
-        reply(id, last=True)
-        os._exit(0)
-    elif method == "kill":
-        os.kill(os.getpid(), signal.SIGKILL)
-    elif method == "shout":
-        end = "\n" if params["lines"] else ""
-        text = "e" * 1023 + end + ("" if params["lines"] else "e")
-        for _ in range(params["bytes"] // 1024):
-            sys.stderr.write(text)
-        sys.stderr.flush()
-        reply(id)
-    elif method == "raw":
-        out.write(params["text"])
-        out.flush()
-    elif method == "huge":
-        out.write('{"jsonrpc":"2.0","id":%d,"result":{"text":"' % id)
-        for _ in range(params["bytes"] // 1024):
-            out.write("h" * 1024)
-        out.write('"}}\n')
-        out.flush()
-    elif method == "deafen":
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        reply(id)
-        while True:  # EOF is ignored as well
-            time.sleep(60)
-    elif method == "mute":
-        os.close(1)
+def seen(id: object, _: Params) -> None:
+    reply(id, seen=[[message["method"], message.get("params")] for message in SEEN])
+
+
+def pid(id: object, _: Params) -> None:
+    reply(id, pid=os.getpid(), session=os.getsid(0))
+
+
+def environment(id: object, _: Params) -> None:
+    reply(id, names=sorted(os.environ), directory=os.getcwd())
+
+
+def exit(id: object, params: Params) -> None:
+    sys.stderr.write(params.get("words", ""))
+    sys.stderr.flush()
+    os._exit(params.get("status", 3))
+
+
+def answer_and_exit(id: object, _: Params) -> None:
+    reply(id, last=True)
+    os._exit(0)
+
+
+def kill(_: object, __: Params) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def shout(id: object, params: Params) -> None:
+    for _ in range(params["bytes"] // 1024):
+        sys.stderr.write("e" * 1023 + params["end"])
+    sys.stderr.flush()
+    reply(id)
+
+
+def raw(_: object, params: Params) -> None:
+    write(params["text"])
+
+
+def huge(id: object, params: Params) -> None:
+    before, after = params["around"]
+    write(before)
+    for _ in range(params["bytes"] // 1024):
+        write("h" * 1024)
+    write(after + "\n")
+
+
+def deafen(id: object, _: Params) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    reply(id)
+    while True:  # the end of the input is ignored as well
         time.sleep(60)
-    elif method == "stop_reading":
-        os.close(0)
+
+
+def mute(_: object, __: Params) -> None:
+    os.close(1)
+    time.sleep(60)
+
+
+def stop_reading(_: object, __: Params) -> None:
+    os.close(0)
+    time.sleep(60)
+
+
+def stall(_: object, __: Params) -> None:
+    time.sleep(60)
+
+
+def leave_a_child(id: object, _: Params) -> None:
+    if os.fork() == 0:  # it holds every pipe open
         time.sleep(60)
-    elif method == "linger":
-        # A grandchild that holds every pipe open.
-        if os.fork() == 0:
-            time.sleep(60)
-        reply(id)
         os._exit(0)
-    elif method == "steps":
-        for step in range(params["count"]):
-            progress(params["_meta"]["progressToken"], step)
-        reply(id)
+    os._exit(0)
 
 
-seen = []
-for text in sys.stdin:
-    message = json.loads(text)
-    seen.append(message)
-    if message["method"] == "seen":
-        reply(message["id"], seen=[[m["method"], m.get("params")] for m in seen])
-    elif "id" in message:
-        serve(message["id"], message["method"], message.get("params", {}))
+def steps(id: object, params: Params) -> None:
+    for step in range(params["count"]):
+        progress = {"progressToken": params["_meta"]["progressToken"], "progress": step}
+        say({"jsonrpc": "2.0", "method": "notifications/progress", "params": progress})
+    reply(id)
+
+
+METHODS: dict[str, Callable[[object, Params], None]] = {
+    function.__name__: function
+    for function in (
+        *(echo, seen, pid, environment, exit, answer_and_exit, kill, shout, raw, huge),
+        *(deafen, mute, stop_reading, stall, leave_a_child, steps),
+    )
+}
+
+for line in sys.stdin:
+    message = json.loads(line)
+    SEEN.append(message)
+    if "id" in message and message["method"] in METHODS:
+        METHODS[message["method"]](message["id"], message.get("params", {}))

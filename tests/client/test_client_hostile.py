@@ -1,0 +1,344 @@
+"""A server that breaks the rules: a named error, nothing sent, nobody asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from antiphon.engine.asked import Accept, FormRequest, UrlRequest
+from antiphon.engine.asked_deprecated import SamplingRequest
+from antiphon.engine.call_errors import AnswerInvalid, QuestionRefused, ServerError
+from antiphon.engine.deprecated_questions import Root
+from antiphon.engine.errors import InvalidReply, UsageError
+from antiphon.engine.jsonrpc import Failure
+
+from tests.client.scripted import (
+    REGION,
+    ROOTS,
+    accept_prod,
+    asks,
+    client_of,
+    done,
+    form,
+    link,
+    sampling,
+)
+
+
+class Person:
+    """Answers forms and links, and counts how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def __call__(self, question: FormRequest | UrlRequest) -> Accept:
+        self.asked += 1
+        return Accept({"name": "dev"} if isinstance(question, FormRequest) else None)
+
+
+@pytest.mark.parametrize("kind", ["task", "INPUT_REQUIRED", "", 3, None, ["complete"], {}, True])
+async def test_an_unknown_result_type_is_an_invalid_reply(kind: object) -> None:
+    client, server = client_of({**done(), "resultType": kind}, elicitation=accept_prod)  # type: ignore[dict-item]
+    with pytest.raises(InvalidReply, match="a type that this client does not know"):
+        await client.call_tool("t")
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"resultType": "input_required"},
+        {"resultType": "input_required", "inputRequests": {}},
+        {"resultType": "input_required", "requestState": None},
+        {"resultType": "input_required", "content": [{"type": "text", "text": "x"}]},
+    ],
+)
+async def test_an_interim_result_with_neither_questions_nor_state_is_invalid(
+    result: dict[str, Any],
+) -> None:
+    client, _ = client_of(result)
+    with pytest.raises(InvalidReply, match="neither questions nor state"):
+        await client.call_tool("t")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"resultType": "input_required", "requestState": 3},
+        {"resultType": "input_required", "requestState": {"a": 1}},
+        {"resultType": "input_required", "requestState": ["s"]},
+        {"resultType": "input_required", "requestState": "s", "inputRequests": []},
+        {"resultType": "input_required", "requestState": "s", "inputRequests": None},
+        {"resultType": "input_required", "requestState": "s", "_meta": 3},
+        {"resultType": "complete"},
+        {"resultType": "complete", "content": "text"},
+        {"resultType": "complete", "content": ["text"]},
+        {"resultType": "complete", "content": [], "isError": "no"},
+        {},
+    ],
+)
+async def test_a_malformed_result_is_an_invalid_reply(result: dict[str, Any]) -> None:
+    client, server = client_of(result)
+    with pytest.raises(InvalidReply):
+        await client.call_tool("t")
+    assert len(server.requests) == 1
+
+
+MALFORMED: dict[str, Any] = {
+    "no object": "elicitation/create",
+    "no method": {},
+    "a method that no server may use": {"method": "tools/call", "params": {}},
+    "a method that is no text": {"method": ["elicitation/create"]},
+    "parameters that are a list": {"method": "elicitation/create", "params": []},
+    "no parameters": {"method": "elicitation/create"},
+    "no message": {"method": "elicitation/create", "params": {"requestedSchema": REGION}},
+    "a message that is no text": form(message=3),  # type: ignore[arg-type]
+    "no schema": {"method": "elicitation/create", "params": {"message": "m"}},
+    "a schema that is no object": form(schema=[]),  # type: ignore[arg-type]
+    "a schema of nested objects": form(
+        schema={"type": "object", "properties": {"a": {"type": "object", "properties": {}}}}
+    ),
+    "an unknown mode": form(mode="dialog"),
+    "a mode that is no text": form(mode=1),
+    "a mode that is null": form(mode=None),
+    "a link without an address": {
+        "method": "elicitation/create",
+        "params": {"mode": "url", "message": "m"},
+    },
+    "a relative address": link("pay"),
+    "an address without a host": link("https:///pay"),
+    "an address that runs code": link("javascript:alert(1)"),
+    "an address of a file": link("file:///etc/passwd"),
+    "an address of data": link("data:text/html,x"),
+    "an address with a space": link("https://example.com/a b"),
+    "an address with a line break": link("https://example.com/\n@evil.example"),
+    "an address with a broken host": link("https://[::1"),
+    "sampling without messages": sampling(messages=[]),
+    "sampling with a message that is none": sampling(messages=["hi"]),
+    "sampling with a role that is none": sampling(messages=[{"role": "system", "content": []}]),
+    "sampling with content that is none": sampling(messages=[{"role": "user", "content": "hi"}]),
+    "sampling without a bound": sampling(maxTokens=None),
+    "sampling with a bound of zero": sampling(maxTokens=0),
+    "sampling with a bound that is true": sampling(maxTokens=True),
+}
+
+
+@pytest.mark.parametrize("what", MALFORMED)
+async def test_a_malformed_question_is_an_invalid_reply_and_nobody_is_asked(what: str) -> None:
+    person = Person()
+
+    async def sample(_: SamplingRequest) -> str:
+        person.asked += 1
+        return "x"
+
+    interim = asks({"good": form(), "bad": MALFORMED[what]}, "s")
+    client, server = client_of(interim, done(), elicitation=person, sampling=sample, roots=[])
+    with pytest.raises(InvalidReply, match="'bad' of 't' of 'scripted' is malformed") as caught:
+        await client.call_tool("t")
+    assert (person.asked, len(server.requests)) == (0, 1)
+    assert caught.value.interim is not None
+    assert caught.value.interim.request_state == "s"
+
+
+async def test_more_questions_than_the_limit_are_an_invalid_reply() -> None:
+    person = Person()
+    client, _ = client_of(asks({f"q{n}": form() for n in range(17)}), elicitation=person)
+    with pytest.raises(InvalidReply, match="limit questions is 16"):
+        await client.call_tool("t")
+    assert person.asked == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [(form(), "form"), (link(), "url"), (sampling(), "sampling"), (ROOTS, "roots")],
+)
+async def test_a_question_of_an_undeclared_kind_is_refused(
+    question: dict[str, Any], kind: str
+) -> None:
+    client, server = client_of(asks({"q": question}, "s"), done())
+    with pytest.raises(QuestionRefused, match="nothing was sent") as caught:
+        await client.call_tool("t")
+    assert (caught.value.key, caught.value.kind, len(server.requests)) == ("q", kind, 1)
+    assert caught.value.interim is not None
+
+
+async def test_a_refused_kind_is_neither_declared_nor_answered_and_its_neighbours_not_asked() -> None:
+    person = Person()
+    client, server = client_of(
+        asks({"f": form(), "u": link()}), done(), elicitation=person, refuse={"url"}
+    )
+    with pytest.raises(QuestionRefused) as caught:
+        await client.call_tool("t")
+    declared = server.params[0]["_meta"]["io.modelcontextprotocol/clientCapabilities"]
+    assert declared == {"elicitation": {"form": {}}}
+    assert (caught.value.kind, person.asked, len(server.requests)) == ("url", 0, 1)
+
+
+@pytest.mark.parametrize("wish", [{"tools": []}, {"toolChoice": {"mode": "auto"}}])
+async def test_sampling_with_tools_is_refused_as_undeclared(wish: dict[str, Any]) -> None:
+    async def sample(_: SamplingRequest) -> str:
+        return "x"
+
+    client, _ = client_of(asks({"q": sampling(**wish)}), sampling=sample)
+    with pytest.raises(QuestionRefused):
+        await client.call_tool("t")
+
+
+async def test_a_question_without_a_mode_is_a_form_whatever_else_it_holds() -> None:
+    seen: list[object] = []
+
+    async def look(question: object) -> dict[str, str]:
+        seen.append(question)
+        return {"name": "dev"}
+
+    interim = asks({"a": form(), "b": form(mode="form", url="https://x.example", elicitationId="1")})
+    client, _ = client_of(interim, done(), elicitation=look)
+    await client.call_tool("t")
+    assert [type(question) for question in seen] == [FormRequest, FormRequest]
+
+
+async def test_a_link_needs_no_id_and_tells_its_true_host() -> None:
+    seen: list[UrlRequest] = []
+
+    async def look(question: object) -> Accept:
+        assert isinstance(question, UrlRequest)
+        seen.append(question)
+        return Accept()
+
+    client, _ = client_of(
+        asks({"a": link("https://bank.example@evil.example/pay?bank.example")}),
+        done(),
+        elicitation=look,
+    )
+    await client.call_tool("t")
+    assert seen[0].host == "evil.example"
+    assert seen[0].url == "https://bank.example@evil.example/pay?bank.example"
+
+
+async def test_a_question_says_who_asks_and_why() -> None:
+    seen: list[FormRequest] = []
+
+    async def look(question: object) -> dict[str, str]:
+        assert isinstance(question, FormRequest)
+        seen.append(question)
+        return {"name": "dev"}
+
+    info = {"io.modelcontextprotocol/serverInfo": {"name": "Provisioner", "version": "1"}}
+    client, _ = client_of(
+        asks({"a": form()}),
+        asks({"a": form()}, _meta=info),
+        asks({"a": form()}, _meta={"io.modelcontextprotocol/serverInfo": "nonsense"}),
+        done(),
+        elicitation=look,
+    )
+    await client.call_tool("provision")
+    assert [question.server for question in seen] == ["scripted", "Provisioner", "Provisioner"]
+    assert {(q.origin.via, q.target, q.origin.method) for q in seen} == {
+        ("scripted", "provision", "tools/call")
+    }
+    assert client.name == "Provisioner"
+
+
+BAD_ANSWERS: dict[str, tuple[dict[str, Any], object]] = {
+    "nothing": (form(), None),
+    "text to a form": (form(), "prod"),
+    "a required field missing": (form(), {}),
+    "accepted without content": (form(), Accept()),
+    "a value that is no choice": (form(), {"name": "SECRET"}),
+    "a value of the wrong type": (form(), {"name": ["SECRET"]}),
+    "a field that is not there": (form(), {"name": "dev", "more": "SECRET"}),
+    "a value that is no JSON": (form(), {"name": object()}),
+    "a value that is not finite": (
+        form(schema={"type": "object", "properties": {"n": {"type": "number"}}}),
+        {"n": float("nan")},
+    ),
+    "content for a link": (link(), {"code": "SECRET"}),
+}
+
+
+@pytest.mark.parametrize("what", BAD_ANSWERS)
+async def test_an_answer_that_does_not_fit_is_our_callers_mistake(what: str) -> None:
+    question, answer = BAD_ANSWERS[what]
+
+    async def say(_: object) -> object:
+        return answer
+
+    client, server = client_of(asks({"q": question}, "s"), done(), elicitation=say)
+    with pytest.raises(AnswerInvalid) as caught:
+        await client.call_tool("t")
+    assert isinstance(caught.value, UsageError)
+    assert caught.value.key == "q"
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.interim is not None
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "roots",
+    [
+        "file:///a",
+        3,
+        ["https://example.com"],
+        ["/home/me"],
+        [3],
+        [Root("file:///a/../b")],
+        ["file:///a/%2e%2e/b"],
+        ["file:///a\\..\\b"],
+    ],
+)
+async def test_a_root_is_a_file_uri_that_stays_where_it_says(roots: object) -> None:
+    async def list_them(_: object) -> object:
+        return roots
+
+    client, server = client_of(asks({"q": ROOTS}), done(), roots=list_them)
+    with pytest.raises(AnswerInvalid):
+        await client.call_tool("t")
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("reply", [None, 3, {"role": "assistant"}])
+async def test_a_reply_of_a_model_is_text_or_a_reply(reply: object) -> None:
+    async def sample(_: object) -> object:
+        return reply
+
+    client, _ = client_of(asks({"q": sampling()}), sampling=sample)
+    with pytest.raises(AnswerInvalid):
+        await client.call_tool("t")
+
+
+async def test_an_endless_name_or_message_does_not_make_an_endless_error() -> None:
+    long = "x" * 100_000
+    info = {"io.modelcontextprotocol/serverInfo": {"name": long, "version": "1"}}
+    client, _ = client_of(
+        asks({long: {"method": "nonsense"}}, _meta=info), Failure(None, -1, long)
+    )
+    for expected in (InvalidReply, ServerError):
+        with pytest.raises(expected) as caught:
+            await client.call_tool(long)
+        assert len(str(caught.value)) < 5000
+
+
+async def test_a_list_of_a_million_faults_is_told_briefly() -> None:
+    client, _ = client_of({"content": [1] * 1_000_000})
+    with pytest.raises(InvalidReply) as caught:
+        await client.call_tool("t")
+    assert len(str(caught.value)) < 5000
+
+
+async def test_state_and_answers_are_in_no_repr() -> None:
+    reprs: list[str] = []
+
+    async def answer(question: object) -> Accept:
+        reprs.append(repr(question))
+        said = Accept({"name": "prod"})
+        reprs.append(repr(said))
+        return said
+
+    client, _ = client_of(
+        asks({"q": form()}, "SEALED"), Failure(None, -1, "no"), elicitation=answer
+    )
+    conversation = client.conversation("t", {"a": "ARGUMENT"})
+    with pytest.raises(ServerError) as caught:
+        await conversation.run()
+    reprs += map(repr, (conversation, conversation.interim, caught.value, caught.value.interim))
+    assert not [r for r in reprs if "SEALED" in r or "prod'}" in r or "ARGUMENT" in r]
