@@ -25,6 +25,7 @@ from .engine.deprecated_questions import Sample as Sample
 from .engine.deprecated_questions import Sampled as Sampled
 from .engine.deprecated_questions import SamplingMessage as SamplingMessage
 from .engine.errors import AntiphonError as AntiphonError
+from .engine.errors import CallError as CallError
 from .engine.errors import DefinitionError as DefinitionError
 from .engine.errors import IllegalMove as IllegalMove
 from .engine.errors import InvalidReply as InvalidReply
@@ -59,10 +60,37 @@ from .flows.states import Polling as Polling
 from .flows.testing import walk as walk
 
 if TYPE_CHECKING:
+    from .engine.answering import AuditEntry as AuditEntry
+    from .engine.asked import Accept as Accept
+    from .engine.asked import Cancel as Cancel
+    from .engine.asked import Decline as Decline
+    from .engine.asked import FormRequest as FormRequest
+    from .engine.asked import UrlRequest as UrlRequest
+    from .engine.asked_deprecated import RootsRequest as RootsRequest
+    from .engine.asked_deprecated import SamplingReply as SamplingReply
+    from .engine.asked_deprecated import SamplingRequest as SamplingRequest
+    from .engine.call_errors import AnswerInvalid as AnswerInvalid
+    from .engine.call_errors import DeadlineExceeded as DeadlineExceeded
+    from .engine.call_errors import LegTimeout as LegTimeout
+    from .engine.call_errors import PeopleTimeout as PeopleTimeout
+    from .engine.call_errors import QuestionRefused as QuestionRefused
+    from .engine.call_errors import RoundsExceeded as RoundsExceeded
+    from .engine.call_errors import ServerError as ServerError
+    from .engine.call_errors import UnreadableDump as UnreadableDump
+    from .engine.call_errors import VersionMismatch as VersionMismatch
+    from .engine.client import Client as Client
+    from .engine.conversation import Asked as Asked
+    from .engine.conversation import Waiting as Waiting
+    from .engine.driver import Conversation as Conversation
+    from .engine.pacing import Backoff as Backoff
     from .transports.asgi import http_app as http_app
+    from .transports.child import open_child as open_child
     from .transports.connect import connect_client as connect_client
     from .transports.connect import open_client as open_client
+    from .transports.http_client import open_http as open_http
+    from .transports.memory import MemoryTransport as MemoryTransport
     from .transports.stdio import run_stdio as run_stdio
+    from .transports.stdio import serve_lines as serve_lines
     from .transports.stdio import serve_stdio as serve_stdio
 
 __version__ = "0.1.0"
@@ -70,10 +98,37 @@ __version__ = "0.1.0"
 # What only one kind of program needs is imported when it is asked for: a stdio server starts
 # without HTTP, a server without a client.
 _LATE = {
+    "AuditEntry": "engine.answering",
+    "Accept": "engine.asked",
+    "Cancel": "engine.asked",
+    "Decline": "engine.asked",
+    "FormRequest": "engine.asked",
+    "UrlRequest": "engine.asked",
+    "RootsRequest": "engine.asked_deprecated",
+    "SamplingReply": "engine.asked_deprecated",
+    "SamplingRequest": "engine.asked_deprecated",
+    "AnswerInvalid": "engine.call_errors",
+    "DeadlineExceeded": "engine.call_errors",
+    "LegTimeout": "engine.call_errors",
+    "PeopleTimeout": "engine.call_errors",
+    "QuestionRefused": "engine.call_errors",
+    "RoundsExceeded": "engine.call_errors",
+    "ServerError": "engine.call_errors",
+    "UnreadableDump": "engine.call_errors",
+    "VersionMismatch": "engine.call_errors",
+    "Client": "engine.client",
+    "Asked": "engine.conversation",
+    "Waiting": "engine.conversation",
+    "Conversation": "engine.driver",
+    "Backoff": "engine.pacing",
     "http_app": "transports.asgi",
+    "open_child": "transports.child",
     "connect_client": "transports.connect",
     "open_client": "transports.connect",
+    "open_http": "transports.http_client",
+    "MemoryTransport": "transports.memory",
     "run_stdio": "transports.stdio",
+    "serve_lines": "transports.stdio",
     "serve_stdio": "transports.stdio",
 }
 

@@ -304,6 +304,8 @@ _EXPLAINED: Final = 20
 def _explain(value: JsonValue, kind: type[object], part: str) -> str:
     # Only what failed is structured again, slowly, for a message that names the place; of long
     # lists only the head, since each faulty item costs an exception.
+    if not isinstance(value, dict):
+        return f"expected object, not {_json_name(type(value))}"
     try:
         _detailed.structure(_head(value), kind)
     except BaseValidationError as error:
@@ -312,9 +314,7 @@ def _explain(value: JsonValue, kind: type[object], part: str) -> str:
     return f"an item of a list after the first {_EXPLAINED} is malformed"
 
 
-def _head(value: JsonValue) -> JsonValue:
-    if not isinstance(value, dict):
-        return value
+def _head(value: JsonObject) -> JsonObject:
     return {k: v[:_EXPLAINED] if isinstance(v, list) else v for k, v in value.items()}
 
 
@@ -347,7 +347,7 @@ def read_meta(params: JsonObject) -> RequestMeta:
     return RequestMeta(
         version,
         capabilities,
-        structure(client, Implementation) if client is not None else None,
+        structure(client, Implementation, part="clientInfo") if client is not None else None,
         token,
         raw,
     )

@@ -229,7 +229,6 @@ def test_an_answer_is_held_to_the_options_of_run_time() -> None:
     @frozen
     class Picked:
         place: str
-        days: list[str] = Factory(list[str])
 
     form = Form("?", Picked, choices={"place": {"a": "Aa", "b": "Bb"}})
     assert form.read(accept(place="b")) == Given(Picked("b"))
