@@ -11,12 +11,14 @@ import datetime
 from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache, partial
-from typing import Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 from uuid import UUID
 
+import attrs
 import jsonschema_rs
 import msgspec
-from cattrs import BaseValidationError
+from cattrs import BaseValidationError, transform_error
+from cattrs.errors import StructureHandlerNotFoundError
 from cattrs.preconf.msgspec import make_converter
 
 from .errors import DefinitionError, UsageError
@@ -140,15 +142,35 @@ def build(value: JsonValue, kind: type[T]) -> T:
     try:
         return _converter.structure(value, kind)
     except BaseValidationError as error:
-        raise ValueError(_first_cause(error)) from None
-    except (TypeError, KeyError, ArithmeticError) as error:
-        raise ValueError(str(error)) from None
+        told = transform_error(error, path="", format_exception=_words)
+        raise ValueError("; ".join(map(_placed, told))) from None
+    except (TypeError, ValueError, KeyError, ArithmeticError) as error:
+        raise ValueError(_words(error)) from None
 
 
-def _first_cause(error: BaseException) -> str:
-    while isinstance(error, BaseExceptionGroup):
-        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
-    return str(error)
+def builder(kind: type[T], *, subject: str) -> Callable[[JsonValue], T]:
+    """:func:`build` for one attrs class, whose fields are looked at before any value comes.
+
+    Raises:
+        DefinitionError: a field cannot be made of JSON; it names ``subject``.
+    """
+    try:
+        attrs.resolve_types(cast(Any, kind))
+        _converter.get_structure_hook(kind)
+    except (StructureHandlerNotFoundError, NameError, TypeError) as error:
+        raise DefinitionError(subject, [f"its arguments cannot be read: {error}"]) from None
+    return partial(build, kind=kind)
+
+
+def _words(error: BaseException, _: type | None = None) -> str:
+    # attrs' validators hand on more than the message.
+    return str(error.args[0]) if error.args else type(error).__name__
+
+
+def _placed(told: str) -> str:
+    """A fault in the order that schemas tell it: the place, then what is wrong there."""
+    text, _, place = told.rpartition(" @ ")
+    return f"{place.lstrip('.')}: {text}" if place else text
 
 
 def plain(value: object) -> JsonValue:

@@ -11,7 +11,7 @@ from ..engine.errors import UsageError
 from ..engine.jsonrpc import JsonObject
 from ..engine.machine import Machine
 from ..engine.registry import ToolEntry
-from ..engine.schema import Validator, build, derive
+from ..engine.schema import Validator, builder, derive
 from ..engine.server import ServerCore
 from .flow import Flow
 from .functions import FunctionMachine, ToolFunction, output_schema, read_signature
@@ -88,7 +88,8 @@ class Server(ServerCore):
         if output is not None:
             description["outputSchema"] = output
         validator = Validator(schema, subject=f"The input schema of {machine.name}")
-        self.add_tool(ToolEntry(machine, description, partial(build, kind=args), validator))
+        read: Callable[[JsonObject], object] = builder(args, subject=f"Tool {machine.name}")
+        self.add_tool(ToolEntry(machine, description, read, validator))
 
 
 def _described(name: str, title: str | None, description: str) -> JsonObject:

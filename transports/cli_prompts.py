@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import questionary
 import trio
-from attrs import frozen
 from prompt_toolkit.application import Application, create_app_session
 from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
@@ -38,12 +37,12 @@ SEARCHABLE: Final = 10
 """Choices from which on typing searches among them."""
 
 
-@frozen
 class TerminalPrompts:
     """Asks at a terminal; see :class:`~.cli_forms.Prompts`."""
 
-    _input: Input
-    _output: Output
+    def __init__(self, keyboard: Input, output: Output) -> None:
+        self._input = keyboard
+        self._output = output
 
     async def text(self, message: str, default: str, check: Check) -> str:
         return cast(

@@ -10,10 +10,10 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Final, TypeVar, cast
+from typing import Final, cast
 
 import trio
 
@@ -29,8 +29,6 @@ INTERRUPTED: Final = 130
 
 _STDERR: Final = 2
 
-T = TypeVar("T")
-
 
 def run_stdio(server: RequestHandler, *, grace: float = 2.0) -> None:
     """Serve standard input and output until the client is done. For a program's last line.
@@ -40,8 +38,7 @@ def run_stdio(server: RequestHandler, *, grace: float = 2.0) -> None:
         UsageError: the process was started without a standard input or output.
     """
     # Before trio opens descriptors of its own, which would take a closed one's number.
-    _open(os.fstat, 0)
-    _open(os.fstat, 1)
+    _require(0, 1)
     _provide_stderr()
     interrupted = False
     try:
@@ -64,27 +61,31 @@ async def serve_stdio(
     Raises:
         UsageError: one of the descriptors is not open.
     """
-    async with _open(open_receive, stdin_fd) as receive, _open(open_send, stdout_fd) as send:
+    _require(stdin_fd, stdout_fd)
+    async with open_receive(stdin_fd) as receive, open_send(stdout_fd) as send:
         with _out_of_reach(stdin_fd, stdout_fd):
             await serve_lines(server, receive, send, grace=grace)
 
 
-def _open(opener: Callable[[int], T], fd: int) -> T:
-    try:
-        return opener(fd)
-    except OSError as error:
-        raise UsageError(
-            f"Cannot serve on file descriptor {fd}: {error.strerror}. Start the server with a "
-            "pipe, a socket, a terminal, a file or /dev/null there"
-        ) from None
+def _require(*descriptors: int) -> None:
+    for fd in descriptors:
+        try:
+            os.fstat(fd)
+        except OSError as error:
+            raise UsageError(
+                f"Cannot serve on file descriptor {fd}: {error.strerror}. Start the server with "
+                "a pipe, a socket, a terminal, a file or /dev/null there"
+            ) from None
 
 
 def _provide_stderr() -> None:
     try:
         os.fstat(_STDERR)
     except OSError:
-        with _null_device() as null:
+        null = os.open(os.devnull, os.O_RDWR)
+        if null != _STDERR:
             os.dup2(null, _STDERR)
+            os.close(null)
 
 
 @contextmanager

@@ -115,7 +115,9 @@ def test_where_the_stream_is_split_changes_nothing(
 
 
 def test_data_of_exactly_the_limit_passes_and_one_byte_more_does_not() -> None:
-    assert read(b"data: " + b"x" * 10 + b"\n\n", limit=10) == [b"x" * 10]
+    fits = b"data: " + b"x" * 10 + b"\n\n"
+    assert read(fits, limit=10) == [b"x" * 10]
+    assert read(*(fits[at : at + 1] for at in range(len(fits))), limit=10) == [b"x" * 10]
     with pytest.raises(InvalidReply, match="limit message_bytes, 10"):
         read(b"data: " + b"x" * 11 + b"\n\n", limit=10)
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import Awaitable, Callable
 
 import trio
-import trio.testing
 
 from antiphon.engine.exchange import Exchange
 from antiphon.engine.jsonrpc import (
@@ -85,7 +84,7 @@ class Scripted:
 
     async def do_spin(self, request: Request, exchange: Exchange) -> JsonObject:
         await exchange.notify(progress("spin", 1))
-        await trio.testing.wait_all_tasks_blocked()
+        await trio.sleep(0.01)  # until it is written
         while True:  # as a handler that computes does, deaf to everything but a signal
             time.sleep(0.01)  # noqa: ASYNC251  # that is the point
 

@@ -1,0 +1,74 @@
+"""The README and the guide are run as they stand."""
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from inspect import iscoroutinefunction
+from io import StringIO
+from pathlib import Path
+from types import ModuleType
+
+import attrs
+import pytest
+
+from antiphon import Limits
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SHOWN = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!http)([^)#]+)")
+
+
+@pytest.fixture
+def page(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
+    """The module that a page's blocks make, run one after the other."""
+    path: Path = request.param
+    module = ModuleType(f"documented_{path.stem.lower()}")
+    sys.modules[module.__name__] = module
+    printed = StringIO()
+    text = path.read_text()
+    for found in BLOCK.finditer(text):
+        line = text[: found.start()].count("\n") + 1
+        source = "\n" * line + found[1]
+        with redirect_stdout(printed):
+            exec(compile(source, str(path), "exec"), vars(module))
+    vars(module)["printed"] = printed.getvalue()
+    yield module
+    del sys.modules[module.__name__]
+
+
+def _name(path: Path) -> str:
+    return path.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name, indirect=True)
+async def test_examples_run_and_their_tests_pass(page: ModuleType) -> None:
+    for name, value in list(vars(page).items()):
+        if name.startswith("test_") and iscoroutinefunction(value):
+            await value()
+
+
+@pytest.mark.parametrize("path", PAGES, ids=_name)
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in LINK.findall(path.read_text()):
+        assert (path.parent / target).exists(), target
+
+
+def test_every_limit_is_documented_with_its_default() -> None:
+    page = (ROOT / "docs" / "limits.md").read_text()
+    for field in attrs.fields(Limits):
+        assert re.search(rf"^\| `{field.name}` \| {field.default:_} \|", page, re.MULTILINE), (
+            f"docs/limits.md lacks {field.name} with its default {field.default:_}"
+        )
+
+
+@pytest.mark.parametrize("page", [ROOT / "docs" / "flows.md"], ids=_name, indirect=True)
+def test_the_printed_output_is_what_is_printed(
+    page: ModuleType,
+) -> None:
+    shown = SHOWN.findall((ROOT / "docs" / "flows.md").read_text())
+    assert shown
+    for text in shown:
+        assert text in vars(page)["printed"]
