@@ -22,7 +22,10 @@ class Text:
     text: str
 
     def wire(self) -> JsonObject:
-        """The JSON form."""
+        """The JSON form; raises UsageError where the text has a lone surrogate."""
+        # Told here, a log names the tool; the transport could only say that it cannot send.
+        if not self.text.isascii():
+            dumps(self.text)
         return {"type": "text", "text": self.text}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, TypeAlias, get_args, get_origin
+from typing import Any, Final, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 import attrs
 from attrs import field, frozen
@@ -94,11 +94,16 @@ def read_signature(function: ToolFunction, name: str) -> Signature:
     except Unreadable as fault:
         raise DefinitionError(subject, [str(fault)]) from None
     faults: list[str] = []
+    # With extras: Annotated says what the schema shows.
+    written = get_type_hints(function, include_extras=True)
     fields: dict[str, Any] = {}
     call_parameter: str | None = None
     for parameter in inspect.signature(function).parameters.values():
         hint = hints.get(parameter.name)
         if _is_call(parameter, hint):
+            if call_parameter is not None:
+                both = f"{call_parameter!r} and {parameter.name!r}"
+                faults.append(f"parameters {both} are both a Call; one is enough")
             call_parameter = parameter.name
         elif parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             faults.append(f"parameter {parameter.name!r} takes whatever comes; name each argument")
@@ -107,10 +112,11 @@ def read_signature(function: ToolFunction, name: str) -> Signature:
         elif hint is None:
             faults.append(f"parameter {parameter.name!r} has no type")
         else:
-            fields[parameter.name] = _field(parameter, function)
+            fields[parameter.name] = _field(parameter, written[parameter.name])
     if faults:
         raise DefinitionError(subject, faults)
-    args = attrs.make_class(f"{name}_arguments", fields, frozen=True, kw_only=True)
+    # A tool's name need not be one that a class can have.
+    args = attrs.make_class("Arguments", fields, frozen=True, kw_only=True)
     return Signature(
         args, tuple(fields), call_parameter, output_schema(hints.get("return"), subject)
     )
@@ -120,9 +126,7 @@ def _is_call(parameter: inspect.Parameter, hint: object) -> bool:
     return (get_origin(hint) or hint) is Call or (parameter.name == "call" and hint is None)
 
 
-def _field(parameter: inspect.Parameter, function: ToolFunction) -> Any:  # noqa: ANN401  # attrs'
-    # With extras: Annotated says what the schema shows.
-    hint = inspect.get_annotations(function, eval_str=True)[parameter.name]
+def _field(parameter: inspect.Parameter, hint: object) -> Any:  # noqa: ANN401  # attrs'
     if parameter.default is parameter.empty:
         return attrs.field(type=hint)
     return attrs.field(type=hint, default=parameter.default)
@@ -141,4 +145,4 @@ def output_schema(hint: object, subject: str) -> JsonObject | None:
 def _is_unstructured(hint: object) -> bool:
     if get_origin(hint) in (list, tuple):
         return any(part in _BLOCKS for arg in get_args(hint) for part in members(arg))
-    return hint in _UNSTRUCTURED
+    return hint in _UNSTRUCTURED or isinstance(hint, TypeVar)

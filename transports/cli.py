@@ -11,6 +11,7 @@ from typing import Final
 from ..engine.errors import UsageError
 from .cli_exits import EXITS, exit_of, sentence_of
 from .cli_screen import write_line
+from .cli_text import harmless
 
 _USAGE: Final = f"""\
 usage: antiphon COMMAND ...
@@ -42,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _nobody_reads()
     except BaseException as error:  # noqa: BLE001  # the one place where errors become words
         if debug:
-            traceback.print_exc()
+            write_line(sys.stderr, harmless(traceback.format_exc()))
         if not isinstance(error, KeyboardInterrupt):
             write_line(sys.stderr, f"antiphon: {sentence_of(error)}")
         return exit_of(error)

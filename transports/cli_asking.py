@@ -105,8 +105,12 @@ class Asker:
     ) -> ElicitationAnswer:
         with desk.prompting():
             if isinstance(request, FormRequest):
-                return await Interview(request, desk, desk, dict(given)).hold()
-            return await ask_consent(request, desk, desk)
+                answer = await Interview(request, desk, desk, dict(given)).hold()
+            else:
+                answer = await ask_consent(request, desk, desk)
+            if not isinstance(answer, Accept):
+                desk.note("You declined." if isinstance(answer, Decline) else "You cancelled.")
+            return answer
 
     async def _answered(
         self, request: FormRequest | UrlRequest, answer: ElicitationAnswer

@@ -22,7 +22,7 @@ from .cli_answers import Answers
 from .cli_asking import Asker, Desk, Manner
 from .cli_exits import Exit
 from .cli_options import CallOptions, Connection
-from .cli_screen import Screen, logged_to
+from .cli_screen import Screen, encodable, logged_to
 from .cli_show import as_json, result_json, result_text, tool_json, tool_text
 from .cli_text import one_line
 from .cli_values import typed_arguments
@@ -123,8 +123,7 @@ def print_out(text: str) -> None:
     Raises:
         BrokenPipeError: nobody reads it any more.
     """
-    encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)  # noqa: T201
+    print(encodable(text, sys.stdout), flush=True)  # noqa: T201
 
 
 # -- around a command -------------------------------------------------------------------------

@@ -178,7 +178,8 @@ class Interview:
 
     async def _decide(self) -> str:
         fields = self._request.fields
-        for field in fields:
+        # The answer to a single field stands just above.
+        for field in fields if len(fields) > 1 else ():
             self._sheet.note(f"{one_line(field.label)}: {self._shown(field)}")
         options = [_SEND, *([_CHANGE] if fields else []), _DECLINE, _CANCEL]
         question = f"Send this to {one_line(self._request.server)}?"

@@ -47,12 +47,19 @@ def amount(done: float, total: float | None) -> str:
     return f"{done:.6g}" if total is None else f"{done:.6g}/{total:.6g}"
 
 
-def write_line(stream: TextIO, text: str) -> None:
+def write_line(stream: TextIO | None, text: str) -> None:
     """Write a line in the stream's encoding; a stream that is gone takes nothing."""
-    encoding = getattr(stream, "encoding", None) or "utf-8"
+    if stream is None:
+        return
     with suppress(OSError, ValueError):
-        stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        stream.write(f"{encodable(text, stream)}\n")
         stream.flush()
+
+
+def encodable(text: str, stream: TextIO) -> str:
+    """The text with what the stream's encoding has no letters for as escapes."""
+    encoding = stream.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 class _ScreenHandler(logging.Handler):

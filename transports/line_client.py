@@ -319,19 +319,20 @@ async def open_lines(
     ``name`` appears in messages and logs.
     """
     transport = LineTransport(receive, send, name=name, limits=limits)
+    # Cancelling the block cancels exchanges, whose last word the server should still hear.
+    carrying = trio.CancelScope(shield=True)
     async with receive, send, background() as nursery:
-        nursery.start_soon(_keep_running, transport)
+        nursery.start_soon(_carry, transport, carrying)
         try:
             yield transport
         finally:
             with trio.move_on_after(FLUSH, shield=True):
                 await transport.flush()
             transport.lose(f"The connection to {name} was closed")
-            nursery.cancel_scope.cancel()
+            carrying.cancel()
 
 
-async def _keep_running(transport: LineTransport) -> None:
-    try:
+async def _carry(transport: LineTransport, carrying: trio.CancelScope) -> None:
+    with carrying:
         await transport.run()
-    finally:
-        transport.lose(f"The connection to {transport.name} is over")
+    transport.lose(f"The connection to {transport.name} is over")

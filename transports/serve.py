@@ -8,7 +8,7 @@ import logging
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import redirect_stdout
 from functools import partial, reduce
 from pathlib import Path
@@ -18,10 +18,10 @@ from typing import Any, Final, cast
 import trio
 from attrs import define, field
 
-from ..engine.errors import UsageError
+from ..engine.errors import UsageError, WorldError
 from ..engine.exchange import RequestHandler
 from .background import background
-from .cli_exits import Exit
+from .cli_exits import Exit, root_of
 from .cli_options import ServeOptions
 from .cli_screen import write_line
 
@@ -72,15 +72,15 @@ def _imported(name: str) -> ModuleType:
     place, wanted = Path.cwd(), name
     if name.endswith(".py"):
         place, wanted = Path(name).resolve().parent, Path(name).stem
+    if not all(part.isidentifier() for part in wanted.split(".")):
+        raise UsageError(f"{name!r} is no name of a module; MODULE:OBJECT is wanted")
     sys.path.insert(0, str(place))
     try:
         return importlib.import_module(wanted)
-    except (ModuleNotFoundError, TypeError, ValueError) as error:
-        # A module that is there may miss another one, which is its own affair.
-        if isinstance(error, ModuleNotFoundError) and not wanted.startswith(error.name or " "):
-            raise UsageError(f"{name} cannot be imported: {error}") from error
-        raise UsageError(f"There is no module {name!r} in {place} or installed") from error
     except Exception as error:
+        # A module that is there may itself miss another one.
+        if isinstance(error, ModuleNotFoundError) and f"{wanted}.".startswith(f"{error.name}."):
+            raise UsageError(f"There is no module {name!r} in {place} or installed") from error
         told = f"{type(error).__name__}: {error}"
         raise UsageError(f"{name} cannot be imported: {told} (--debug shows where)") from error
 
@@ -153,6 +153,10 @@ def _unservable(served: object, options: ServeOptions) -> UsageError:
     )
 
 
+class CannotServe(WorldError):
+    """The address is taken, or not ours."""
+
+
 @define
 class App:
     """An ASGI application, and how to tell where it is."""
@@ -204,11 +208,22 @@ async def _until_stopped(app: App, bind: str, stopping: _Stopping) -> None:
     config = Config()
     config.bind = [bind]
     config.errorlog = logging.getLogger("hypercorn.error")
+    run = partial(
+        hypercorn_serve, app.asgi, config, shutdown_trigger=stopping.asked.wait, mode="asgi"
+    )
     async with background() as nursery:
-        run = partial(
-            hypercorn_serve, app.asgi, config, shutdown_trigger=stopping.asked.wait, mode="asgi"
-        )
-        addresses = await nursery.start(run)
+        addresses = await _bound(nursery, run, bind)
         stopping.serving = True
         for address in addresses:
             write_line(sys.stderr, f"Serving {app.before}{address}{app.path}")
+
+
+async def _bound(
+    nursery: trio.Nursery, run: Callable[..., Awaitable[None]], bind: str
+) -> list[str]:
+    """Start to serve; the addresses."""
+    try:
+        return cast("list[str]", await nursery.start(run))
+    except* OSError as group:
+        error = root_of(group)
+    raise CannotServe(f"Cannot serve at {bind}: {error}") from None

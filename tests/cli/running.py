@@ -17,12 +17,12 @@ from struct import pack
 from typing import Final
 
 import trio
-from attrs import define, field, frozen
+from attrs import define, frozen
 
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parents[1]
 SERVED: Final = [sys.executable, str(HERE / "served.py")]
-PATIENCE: Final = 8.0
+PATIENCE: Final = 60.0
 """Seconds after which a process that says nothing more has failed the test."""
 
 UP, DOWN, ENTER, ESC, SPACE = "\x1b[A", "\x1b[B", "\r", "\x1b", " "
@@ -127,11 +127,13 @@ class Terminal:
 
     Attributes:
         process: the command; its standard output is a pipe, everything else the terminal.
+        keyboard: the other end of the terminal.
+        modes: how the terminal was before the command.
         raw: all that came to the terminal so far.
     """
 
     process: trio.Process
-    _master: trio.lowlevel.FdStream
+    keyboard: trio.lowlevel.FdStream
     modes: list[object]
     raw: str = ""
     _read: int = 0
@@ -145,14 +147,14 @@ class Terminal:
         """Read until a text comes that was not seen before; what came up to there."""
         while (at := self.text.find(text, self._read)) < 0:
             data = await self._receive()
-            assert data, f"it ended before it showed {text!r}:\n{self.text[self._read:]}"
+            assert data, f"it ended before it showed {text!r}:\n{self.text[self._read :]}"
         before = self._read
         self._read = at + len(text)
         return self.text[before : self._read]
 
     async def type(self, *keys: str) -> None:
         """Press keys."""
-        await self._master.send_all("".join(keys).encode())
+        await self.keyboard.send_all("".join(keys).encode())
 
     async def end(self) -> Ended:
         """Wait for the end of the command."""
@@ -168,7 +170,7 @@ class Terminal:
     @property
     def is_sane(self) -> bool:
         """Whether the terminal is as the command found it."""
-        return termios.tcgetattr(self._master.fileno()) == self.modes
+        return termios.tcgetattr(self.keyboard.fileno()) == self.modes
 
     async def _drain(self) -> None:
         while await self._receive():
@@ -176,7 +178,7 @@ class Terminal:
 
     async def _receive(self) -> bytes:
         try:
-            data = bytes(await self._master.receive_some())
+            data = bytes(await self.keyboard.receive_some())
         except trio.BrokenResourceError:  # how a terminal says that nobody is there any more
             return b""
         self.raw += data.decode("utf-8", "replace")
@@ -210,6 +212,6 @@ async def at_terminal(
             if process.returncode is None:
                 process.send_signal(signal.SIGKILL)
             await process.wait()
-            await terminal._master.aclose()
+            await terminal.keyboard.aclose()
             assert process.stdout is not None
             await process.stdout.aclose()

@@ -20,7 +20,9 @@ from antiphon.engine.jsonrpc import (
     write_message,
 )
 
-Answer: TypeAlias = JsonObject | Failure | BaseException | Callable[[Request], Awaitable[JsonObject]]
+Answer: TypeAlias = (
+    JsonObject | Failure | BaseException | Callable[[Request], Awaitable[JsonObject]]
+)
 """A result, an error, something to raise, or a function that makes the result."""
 
 REGION: JsonObject = {

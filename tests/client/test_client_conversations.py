@@ -38,7 +38,11 @@ async def test_the_rounds_come_one_by_one() -> None:
     assert isinstance(step, CallToolResult)
     assert (step.text, conversation.step, conversation.done) == ("done", step, True)
     assert [p.get("requestState") for p in server.params] == [None, "s1", "s2"]
-    assert (conversation.tally.legs, conversation.tally.rounds, conversation.tally.polls) == (3, 1, 1)
+    assert (conversation.tally.legs, conversation.tally.rounds, conversation.tally.polls) == (
+        3,
+        1,
+        1,
+    )
     assert conversation.tally.accepted == 1
 
 

@@ -162,7 +162,9 @@ async def test_a_question_of_an_undeclared_kind_is_refused(
     assert caught.value.interim is not None
 
 
-async def test_a_refused_kind_is_neither_declared_nor_answered_and_its_neighbours_not_asked() -> None:
+async def test_a_refused_kind_is_neither_declared_nor_answered_and_its_neighbours_not_asked() -> (
+    None
+):
     person = Person()
     client, server = client_of(
         asks({"f": form(), "u": link()}), done(), elicitation=person, refuse={"url"}
@@ -191,7 +193,9 @@ async def test_a_question_without_a_mode_is_a_form_whatever_else_it_holds() -> N
         seen.append(question)
         return {"name": "dev"}
 
-    interim = asks({"a": form(), "b": form(mode="form", url="https://x.example", elicitationId="1")})
+    interim = asks(
+        {"a": form(), "b": form(mode="form", url="https://x.example", elicitationId="1")}
+    )
     client, _ = client_of(interim, done(), elicitation=look)
     await client.call_tool("t")
     assert [type(question) for question in seen] == [FormRequest, FormRequest]
@@ -309,9 +313,7 @@ async def test_a_reply_of_a_model_is_text_or_a_reply(reply: object) -> None:
 async def test_an_endless_name_or_message_does_not_make_an_endless_error() -> None:
     long = "x" * 100_000
     info = {"io.modelcontextprotocol/serverInfo": {"name": long, "version": "1"}}
-    client, _ = client_of(
-        asks({long: {"method": "nonsense"}}, _meta=info), Failure(None, -1, long)
-    )
+    client, _ = client_of(asks({long: {"method": "nonsense"}}, _meta=info), Failure(None, -1, long))
     for expected in (InvalidReply, ServerError):
         with pytest.raises(expected) as caught:
             await client.call_tool(long)

@@ -324,7 +324,9 @@ async def test_polls_do_not_count_as_rounds(autojump_clock: object) -> None:
 
 async def test_an_error_of_the_server_keeps_code_words_data_and_the_last_interim_result() -> None:
     failure = Failure(None, -32602, "Invalid or expired requestState", {"why": ["x"]})
-    client, _ = client_of(asks(state="old", questions={"q": form()}), failure, elicitation=accept_prod)
+    client, _ = client_of(
+        asks(state="old", questions={"q": form()}), failure, elicitation=accept_prod
+    )
     with pytest.raises(ServerError, match="-32602.*expired requestState") as caught:
         await client.call_tool("t")
     assert (caught.value.code, caught.value.data) == (-32602, {"why": ["x"]})

@@ -13,7 +13,7 @@ from typing import Any, Final
 import trio
 
 from antiphon import Root, open_client
-from antiphon.engine.asked import ElicitationAnswer, FormRequest, UrlRequest
+from antiphon.engine.asked import Accept, ElicitationAnswer, FormRequest, UrlRequest
 from antiphon.engine.asked_deprecated import SamplingRequest
 from antiphon.engine.client import Client
 from antiphon.engine.protocol import Tool
@@ -24,9 +24,9 @@ CONTEXT: Final[dict[str, Any]] = json.loads(os.environ.get("MCP_CONFORMANCE_CONT
 
 async def confirm(question: FormRequest | UrlRequest) -> ElicitationAnswer:
     """Say yes to whatever is asked."""
-    return (
-        {field.name: True for field in question.fields} if isinstance(question, FormRequest) else {}
-    )
+    if isinstance(question, FormRequest):
+        return {field.name: True for field in question.fields}
+    return Accept()
 
 
 async def think(question: SamplingRequest) -> str:

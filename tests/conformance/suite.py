@@ -22,11 +22,16 @@ from tests.conformance.client import FINISHED
 REVISION: Final = "2026-07-28"
 HERE: Final = Path(__file__).resolve().parent
 ENTRY: Final = HERE / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
-CLIENT: Final = shlex.join([sys.executable, str(HERE / "client.py")])
-# The suite starts all clients at once, which a small machine takes a while to serve.
-CLIENT_TIMEOUT_MS: Final = "60000"
 RUN_SECONDS: Final = 300
 
+_REQUIRED: Final = ("--requirements", REVISION)
+# The suite starts all clients at once, which keeps a small machine busy for a while.
+_CLIENT: Final = (
+    "--timeout",
+    "60000",
+    "--command",
+    shlex.join([sys.executable, f"{HERE}/client.py"]),
+)
 _STAMP: Final = re.compile(r"-\d{4}-\d\d-\d\dT[\d-]+Z$")
 _WORDS: Final = {"SUCCESS": "ok", "FAILURE": "failed", "WARNING": "warned", "SKIPPED": "skipped"}
 
@@ -49,46 +54,39 @@ class Suite:
         self.results.mkdir(parents=True)
 
     async def scenarios(self) -> list[Scenario]:
-        """All that the revision requires, and what is run beside it unscored."""
-        listed = await self._run("list", "list", "--requirements", REVISION)
-        return list(read_list(listed))
+        """All that the revision requires, and what is run beside it unscored.
+
+        Raises:
+            RuntimeError: the suite lists nothing.
+        """
+        listed = list(read_list(await self._run("list", "list", *_REQUIRED)))
+        if not listed:
+            raise RuntimeError(f"The suite lists no scenarios; see {self.results}/list.log")
+        return listed
 
     async def test_server(self, url: str) -> dict[str, Outcome]:
         """Run all server scenarios; outcomes by :attr:`Scenario.key`."""
-        await self._run(
-            "server", "server", "--url", url, "--requirements", REVISION, "-o", "server"
-        )
+        await self._run("server", "server", "--url", url, *_REQUIRED, "-o", "server")
         return self._outcomes("server", "server", prefix="server-")
 
     async def test_client(self) -> dict[str, Outcome]:
         """Run all client scenarios, all at once."""
-        await self._run(
-            *("client", "client", "--command", CLIENT, "--timeout", CLIENT_TIMEOUT_MS),
-            *("--requirements", REVISION, "-o", "client"),
-        )
+        await self._run("client", "client", *_CLIENT, *_REQUIRED, "-o", "client")
         return self._outcomes("client", "client")
 
     async def test_client_alone(self, name: str) -> dict[str, Outcome]:
         """Run one client scenario."""
-        folder = f"alone/{name}"
-        await self._run(
-            *(f"alone-{name.replace('/', '-')}", "client", "--command", CLIENT, "--force"),
-            *("--scenario", name, "--spec-version", REVISION, "-o", folder),
-            *("--timeout", CLIENT_TIMEOUT_MS),
-        )
+        folder = f"alone-{name.replace('/', '-')}"
+        only = ("--scenario", name, "--spec-version", REVISION, "--force")
+        await self._run(folder, "client", *_CLIENT, *only, "-o", folder)
         return self._outcomes("client", folder)
 
     async def _run(self, log: str, *arguments: str) -> str:
         """Run the suite and keep what it prints; its own exit status knows no baseline."""
-        command = [
-            os.path.join(ROOT_DIR, "bin", "node"),
-            "--no-deprecation",
-            str(ENTRY),
-            *arguments,
-        ]
+        node = os.path.join(ROOT_DIR, "bin", "node")
         with trio.fail_after(RUN_SECONDS):
             done = await trio.run_process(
-                command,
+                [node, "--no-deprecation", str(ENTRY), *arguments],
                 capture_stdout=True,
                 stderr=subprocess.STDOUT,
                 check=False,

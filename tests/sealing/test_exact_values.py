@@ -247,6 +247,7 @@ def test_a_refusal_is_the_mistake_of_our_caller() -> None:
         b"\xd6\xff\x00\x00\x00\x01",
         b"\xd4\x05\x00",
         b"\xd4\x02\x00",
+        b"\x91\xd4\x02\x00",
         b"\xc7\x00\x02",
         b"\x92\x01\xc7\x00\x02",
         b"\x81\x90\x01",

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 import time
 import tty
 from collections.abc import Generator
@@ -194,14 +195,14 @@ def test_one_descriptor_can_be_both_input_and_output(kind: str, tmp_path: Path) 
 
 def test_a_terminal_keeps_its_settings_and_its_reader(tmp_path: Path) -> None:
     ours, theirs = os.openpty()
-    settings = tty.tcgetattr(theirs)
+    settings = termios.tcgetattr(theirs)
     with started(stdin=theirs) as process:
         os.write(ours, line(call(1)))
         assert hear(process)["id"] == 1
         os.write(ours, b"\x04")  # as a person ends the input
         status, _, errors = ended(process)
     assert (status, errors) == (0, "")
-    assert tty.tcgetattr(theirs) == settings
+    assert termios.tcgetattr(theirs) == settings
     os.write(ours, b"typed\n")
     assert os.read(theirs, 100) == b"typed\n"
     os.close(ours)

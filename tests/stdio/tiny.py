@@ -90,6 +90,7 @@ def mute(_: object, __: Params) -> None:
 
 def stop_reading(_: object, __: Params) -> None:
     os.close(0)
+    say({"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "deaf now"}})
     time.sleep(60)
 
 
