@@ -37,27 +37,30 @@ class Given:
 
 
 def wanted(field: Field) -> str:
-    """What the field takes, in a few words: ``a whole number from 1 to 10``."""
+    """What the field takes, in a few words: ``a whole number, 1 to 10``."""
     if field.type == "array":
         several = "any of the choices" if field.choices else "several texts"
-        number = _between(field.min_items, field.max_items)
-        return f"{several},{number}" if number else several
-    noun = _FORMATS.get(field.format or "", _NOUNS[field.type])
+        return _with(several, _range(field.min_items, field.max_items))
     if field.choices:
         return "one of the choices"
-    if field.type == "string":
-        length = _between(field.min_length, field.max_length)
-        pattern = f" that matches {one_line(field.pattern)}" if field.pattern else ""
-        return f"{noun}{f' of{length} characters' if length else ''}{pattern}"
-    return f"{noun}{_between(field.minimum, field.maximum)}"
+    noun = _FORMATS.get(field.format or "", _NOUNS[field.type])
+    if field.type != "string":
+        return _with(noun, _range(field.minimum, field.maximum))
+    length = _range(field.min_length, field.max_length)
+    pattern = f" that matches {one_line(field.pattern)}" if field.pattern else ""
+    return f"{noun}{f' of {length} characters' if length else ''}{pattern}"
 
 
-def _between(low: float | None, high: float | None) -> str:
+def _with(noun: str, numbers: str) -> str:
+    return f"{noun}, {numbers}" if numbers else noun
+
+
+def _range(low: float | None, high: float | None) -> str:
     if low is not None and high is not None:
-        return f" from {low:.15g} to {high:.15g}" if low != high else f" {low:.15g}"
+        return f"{low:.15g} to {high:.15g}" if low != high else f"{low:.15g}"
     if low is not None:
-        return f" at least {low:.15g}"
-    return f" at most {high:.15g}" if high is not None else ""
+        return f"at least {low:.15g}"
+    return f"at most {high:.15g}" if high is not None else ""
 
 
 def fault(form: AskedForm, field: Field, value: JsonValue) -> str | None:
