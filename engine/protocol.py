@@ -13,7 +13,8 @@ from typing import Any, Final, Literal, TypeVar, Union, cast, get_args, get_orig
 
 import attrs
 from attrs import field, frozen
-from cattrs import BaseValidationError, Converter, transform_error
+from cattrs import BaseConverter, BaseValidationError, Converter, transform_error
+from cattrs.cols import list_structure_factory
 from cattrs.gen import make_dict_structure_fn, override
 
 from .errors import INVALID_PARAMS, ProtocolError, unsupported_version
@@ -252,6 +253,22 @@ def _optional_hook(kind: object) -> Callable[[object, object], object] | None:
     return _optional_object if _is_json_object(parts[0]) else None
 
 
+def _is_list(kind: object) -> bool:
+    return get_origin(kind) is list
+
+
+def _json_array(kind: object, converter: BaseConverter) -> Callable[[object, object], object]:
+    build = list_structure_factory(cast(Any, kind), converter)
+
+    def check(value: object, as_kind: object) -> object:
+        # Left to itself, cattrs takes whatever it can walk through: a text, an object.
+        if not isinstance(value, list):
+            raise TypeError(f"expected array, not {_json_name(type(value))}")
+        return build(cast("list[object]", value), cast(Any, as_kind))
+
+    return check
+
+
 def _build(*, detailed: bool) -> Converter:
     converter = Converter(detailed_validation=detailed)
     converter.register_structure_hook(str, _exactly(str))
@@ -260,6 +277,7 @@ def _build(*, detailed: bool) -> Converter:
     converter.register_structure_hook(float, _exactly(float, int))
     converter.register_structure_hook_func(_is_json_object, _json_object)
     converter.register_structure_hook_func(_is_json_value, _as_is)
+    converter.register_structure_hook_factory(_is_list, _json_array)
     for cls in (
         Implementation,
         CallToolParams,

@@ -138,7 +138,12 @@ class ChildTransport:
 
     async def start(self) -> Child:
         """Start a child now, without looking at the one before."""
-        child = self._child = Child(self._launch, await self._launch.spawn())
+        child = Child(self._launch, await self._launch.spawn())
+        if self._closed:  # meanwhile; our nursery takes nothing any more
+            child.close()
+            await child.live()
+            raise self._after_the_end()
+        self._child = child
         self._nursery.start_soon(child.live)
         return child
 
@@ -150,11 +155,14 @@ class ChildTransport:
 
     async def _living(self) -> Child:
         if self._closed:
-            raise UsageError(f"The connection to {self.name} is closed: its block has ended")
+            raise self._after_the_end()
         if self._child is not None and self._child.alive:
             return self._child
         async with self._starting:
             return await self._restarted(self._child)
+
+    def _after_the_end(self) -> UsageError:
+        return UsageError(f"The connection to {self.name} is closed: its block has ended")
 
     async def _restarted(self, former: Child | None) -> Child:
         if former is None:
@@ -309,9 +317,12 @@ class Child:
         if self._process.returncode is not None:
             return
         self._stopped_by_us = True
-        # Not yet reaped, so the group is still its own.
-        with suppress(ProcessLookupError, PermissionError):
+        try:
+            # Not yet reaped, so the group is still its own.
             os.killpg(self._process.pid, number)
+        except (ProcessLookupError, PermissionError):  # it has left its group
+            with suppress(PermissionError):
+                self._process.send_signal(number)
         with trio.move_on_after(wait):
             await self._process.wait()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack, cast
 import trio
 
 from ..engine.client import Client
-from ..engine.client_options import ClientOptions
+from ..engine.client_options import ClientOptions, Settings
 from ..engine.errors import UsageError
 from ..engine.exchange import ClientTransport, RequestHandler
 from ..engine.limits import Limits
@@ -61,6 +62,7 @@ async def open_client(
         TransportLost: a child could not be started.
     """
     ours, theirs = _sorted_out(options)
+    Settings(**ours)  # told before anything is started
     async with _transport(target, theirs, options.get("limits") or Limits()) as transport:
         client = Client(transport, **ours)
         try:
@@ -103,6 +105,7 @@ async def _keep_open(
 
 # -- targets ----------------------------------------------------------------------------------
 
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _HTTP = HttpOptions.__optional_keys__
 _CHILD = ChildOptions.__optional_keys__
 _Given: TypeAlias = dict[str, object]
@@ -119,7 +122,7 @@ def _sorted_out(options: ConnectOptions) -> tuple[ClientOptions, _Given]:
 def _transport(
     target: Target, given: _Given, limits: Limits
 ) -> AbstractAsyncContextManager[ClientTransport]:
-    if isinstance(target, str) and "://" in target.split(maxsplit=1)[0]:
+    if isinstance(target, str) and _URL.match(target):
         return _http(target, given, limits)
     if isinstance(target, str | Sequence):
         return _child(target, given, limits)

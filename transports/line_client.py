@@ -301,8 +301,11 @@ class LineTransport:
     def _warn(self, line: bytes) -> None:
         self._warned += 1
         level = logging.WARNING if self._warned <= WARNINGS else logging.DEBUG
-        # Redacted before it is cut: half a secret is one too many.
-        text = self._redact(line.decode("utf-8", "replace"))[:SHOWN]
+        if b'"jsonrpc"' in line:
+            text = "(not shown: a broken message may hold a token or an answer)"
+        else:
+            # Redacted before it is cut: half a secret is one too many.
+            text = self._redact(line.decode("utf-8", "replace"))[:SHOWN]
         logger.log(level, "%s sent a line that is no message, skipped: %r", self.name, text)
 
 

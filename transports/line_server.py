@@ -130,7 +130,7 @@ def _encoded(reply: Reply) -> bytes:
     try:
         return write_message(reply)
     except UsageError as error:
-        logger.error("The reply to request %r cannot be sent: %s", reply.id, error)
+        logger.error("The reply to request %.100r cannot be sent: %s", reply.id, error)
         return write_message(Failure(reply.id, INTERNAL_ERROR, "Internal error"))
 
 
@@ -212,7 +212,7 @@ class _Connection:
         if call is not None:
             self._waiting.pop(id, None)
             call.cancel()
-            logger.debug("Request %r was cancelled by the client", id)
+            logger.debug("Request %.100r was cancelled by the client", id)
 
     def _start(self, call: _Call) -> None:
         self._running += 1

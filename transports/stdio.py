@@ -38,8 +38,7 @@ def run_stdio(server: RequestHandler, *, grace: float = 2.0) -> None:
         UsageError: the process was started without a standard input or output.
     """
     # Before trio opens descriptors of its own, which would take a closed one's number.
-    _require(0, 1)
-    _provide_stderr()
+    _prepare(0, 1)
     interrupted = False
     try:
         trio.run(partial(serve_stdio, server, grace=grace))
@@ -61,13 +60,14 @@ async def serve_stdio(
     Raises:
         UsageError: one of the descriptors is not open.
     """
-    _require(stdin_fd, stdout_fd)
+    _prepare(stdin_fd, stdout_fd)
     async with open_receive(stdin_fd) as receive, open_send(stdout_fd) as send:
         with _out_of_reach(stdin_fd, stdout_fd):
             await serve_lines(server, receive, send, grace=grace)
 
 
-def _require(*descriptors: int) -> None:
+def _prepare(*descriptors: int) -> None:
+    """See that they are open, and that there is a standard error to print to."""
     for fd in descriptors:
         try:
             os.fstat(fd)
@@ -76,9 +76,6 @@ def _require(*descriptors: int) -> None:
                 f"Cannot serve on file descriptor {fd}: {error.strerror}. Start the server with "
                 "a pipe, a socket, a terminal, a file or /dev/null there"
             ) from None
-
-
-def _provide_stderr() -> None:
     try:
         os.fstat(_STDERR)
     except OSError:

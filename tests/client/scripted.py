@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeAlias
 
 import trio
+
 from antiphon.engine.client import Client
 from antiphon.engine.client_options import ClientOptions
 from antiphon.engine.exchange import OnNotification
@@ -101,7 +102,7 @@ def link(url: str = "https://example.com/pay", **params: Any) -> JsonObject:
 def sampling(**params: Any) -> JsonObject:
     """A question to a language model."""
     message = {"role": "user", "content": {"type": "text", "text": "Capital of France?"}}
-    members = {"messages": [message], "maxTokens": 100, **params}
+    members: Any = {"messages": [message], "maxTokens": 100, **params}
     return {"method": "sampling/createMessage", "params": members}
 
 
@@ -122,9 +123,9 @@ def asks(
     return result
 
 
-def poll(state: str = "s", **meta: Any) -> JsonObject:
-    """An interim result that says "not ready"."""
-    members = {"_meta": meta} if meta else {}
+def poll(state: str = "s", *, retry_ms: int | None = None) -> JsonObject:
+    """An interim result that says "not ready", and when it may be."""
+    members: Any = {} if retry_ms is None else {"_meta": {"antiphon/retryAfterMs": retry_ms}}
     return asks(state=state, **members)
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 import trio
+
 from antiphon.engine.answering import AuditEntry
 from antiphon.engine.client import Client
 from antiphon.engine.jsonrpc import JsonObject, Request
-
 from tests.client.scripted import ROOTS, asks, client_of, done, form, poll, sampling
 
 
@@ -67,9 +67,10 @@ def staged(steps: Steps, audit: list[AuditEntry]) -> tuple[Client, Any]:
 async def run_once(stop_at: int | None) -> tuple[Steps, Any, list[AuditEntry], str | None]:
     audit: list[AuditEntry] = []
     result = None
-    with trio.CancelScope() as scope:
-        steps = Steps(stop_at, scope)
-        client, server = staged(steps, audit)
+    scope = trio.CancelScope()
+    steps = Steps(stop_at, scope)
+    client, server = staged(steps, audit)
+    with scope:
         result = (await client.call_tool("t")).text
     return steps, server, audit, result
 
@@ -92,9 +93,9 @@ async def test_cancelled_at_each_await_nothing_stays_behind(autojump_clock: obje
 async def test_the_client_serves_on_after_a_cancelled_call(autojump_clock: object) -> None:
     whole = (await run_once(None))[0].passed
     for stop_at in range(1, whole + 1):
-        with trio.CancelScope() as scope:
-            steps = Steps(stop_at, scope)
-            client, server = staged(steps, [])
+        scope = trio.CancelScope()
+        client, server = staged(Steps(stop_at, scope), [])
+        with scope:
             await client.call_tool("t")
         server.answers = iter([done("served")])
         assert (await client.call_tool("other")).text == "served"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import trio
+
 from antiphon.engine.asked import Accept, Decline, FormRequest
 from antiphon.engine.call_errors import AnswerInvalid, QuestionRefused, ServerError
 from antiphon.engine.conversation import Asked, Waiting
@@ -14,7 +15,6 @@ from antiphon.engine.exchange import TransportLost
 from antiphon.engine.jsonrpc import Failure
 from antiphon.engine.pacing import Backoff
 from antiphon.engine.protocol import CallToolResult
-
 from tests.client.scripted import ROOTS, asks, client_of, done, form, poll, sampling
 
 
@@ -47,7 +47,7 @@ async def test_the_rounds_come_one_by_one() -> None:
 
 
 async def test_advance_itself_never_waits_for_a_poll(autojump_clock: object) -> None:
-    client, _ = client_of(poll(**{"antiphon/retryAfterMs": 9000}), done())
+    client, _ = client_of(poll(retry_ms=9000), done())
     conversation = client.conversation("report")
     assert isinstance(await conversation.advance(), Waiting)
     await conversation.advance()

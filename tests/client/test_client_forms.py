@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import pytest
+
 from antiphon.engine.asked_form import AskedForm, Choice, Malformed, read_form
 
 
@@ -34,6 +35,8 @@ def test_every_form_of_enumeration_offers_its_choices(kind: str) -> None:
 @pytest.mark.parametrize("kind", FIVE_ENUMS)
 def test_every_form_of_enumeration_checks_its_answers(kind: str) -> None:
     form = form_of(c=FIVE_ENUMS[kind])
+    right: Any
+    wrong: Any
     right, wrong = ("#f00", "Red") if "several" not in kind else (["#f00"], ["Red"])
     assert form.faults({"c": right}) == []
     assert len(form.faults({"c": wrong})) == 1

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from antiphon.engine.asked import Accept, FormRequest, UrlRequest
 from antiphon.engine.asked_deprecated import SamplingRequest
 from antiphon.engine.call_errors import AnswerInvalid, QuestionRefused, ServerError
 from antiphon.engine.deprecated_questions import Root
 from antiphon.engine.errors import InvalidReply, UsageError
 from antiphon.engine.jsonrpc import Failure
-
 from tests.client.scripted import (
     REGION,
     ROOTS,
@@ -321,7 +321,7 @@ async def test_an_endless_name_or_message_does_not_make_an_endless_error() -> No
 
 
 async def test_a_list_of_a_million_faults_is_told_briefly() -> None:
-    client, _ = client_of({"content": [1] * 1_000_000})
+    client, _ = client_of({"content": list(range(1_000_000))})
     with pytest.raises(InvalidReply) as caught:
         await client.call_tool("t")
     assert len(str(caught.value)) < 5000

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from antiphon.engine.errors import UsageError
-from antiphon.engine.pacing import Backoff, retry_hint
 from hypothesis import given
 from hypothesis import strategies as st
+
+from antiphon.engine.errors import UsageError
+from antiphon.engine.pacing import Backoff, retry_hint
 
 STEADY = Backoff(jitter=0)
 
@@ -56,7 +59,7 @@ def test_jitter_does_not_carry_a_hint_past_its_bound() -> None:
         {"initial": float("nan")},
     ],
 )
-def test_a_schedule_that_contradicts_itself_is_refused(wrong: dict[str, float]) -> None:
+def test_a_schedule_that_contradicts_itself_is_refused(wrong: Any) -> None:
     with pytest.raises(UsageError):
         Backoff(**wrong)
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import pytest
 import trio
+
 from antiphon.engine.call_errors import DeadlineExceeded, LegTimeout, PeopleTimeout, RoundsExceeded
 from antiphon.engine.errors import UsageError
 from antiphon.engine.jsonrpc import JsonObject, Request
 from antiphon.engine.pacing import Backoff
-
 from tests.client.scripted import accept_prod, asks, client_of, done, form, poll
 
 STEADY = Backoff(jitter=0)
@@ -42,7 +43,7 @@ async def test_polls_wait_50_ms_doubling_to_250_ms(autojump_clock: object) -> No
 
     client, _ = client_of(*[note] * 7, schedule=STEADY)
     await client.call_tool("report")
-    waits = [round(later - sooner, 6) for sooner, later in zip(times, times[1:], strict=False)]
+    waits = [round(later - sooner, 6) for sooner, later in pairwise(times)]
     assert waits == [0.05, 0.1, 0.2, 0.25, 0.25, 0.25]
 
 
@@ -55,15 +56,15 @@ async def test_a_round_with_questions_resets_the_wait(autojump_clock: object) ->
 
 
 async def test_a_hint_of_the_server_is_honoured(autojump_clock: object) -> None:
-    client, _ = client_of(poll(**{"antiphon/retryAfterMs": 2000}), done(), schedule=STEADY)
+    client, _ = client_of(poll(retry_ms=2000), done(), schedule=STEADY)
     await client.call_tool("report")
     assert trio.current_time() == pytest.approx(2)
 
 
 async def test_a_hint_is_bounded(autojump_clock: object) -> None:
     client, _ = client_of(
-        poll(**{"antiphon/retryAfterMs": 10**9}),
-        poll(**{"antiphon/retryAfterMs": 0}),
+        poll(retry_ms=10**9),
+        poll(retry_ms=0),
         done(),
         schedule=STEADY,
     )
@@ -114,7 +115,7 @@ async def test_the_deadline_covers_all_rounds_together(autojump_clock: object) -
 
 async def test_the_deadline_ends_a_leg_and_a_wait(autojump_clock: object) -> None:
     client, server = client_of(
-        await slow(100, done()), poll(**{"antiphon/retryAfterMs": 20_000}), clock=trio.current_time
+        await slow(100, done()), poll(retry_ms=20_000), clock=trio.current_time
     )
     with pytest.raises(DeadlineExceeded):
         await client.call_tool("t", deadline=10)
@@ -168,9 +169,12 @@ async def test_a_leg_that_takes_too_long_is_cancelled_and_named(autojump_clock: 
 
 async def test_each_leg_has_the_whole_time_for_itself(autojump_clock: object) -> None:
     client, _ = client_of(
-        await slow(29, asks()), await slow(29, asks()), await slow(29, done()),
-        leg_timeout=30, elicitation=accept_prod,
-    )  # fmt: skip
+        await slow(29, asks()),
+        await slow(29, asks()),
+        await slow(29, done()),
+        leg_timeout=30,
+        elicitation=accept_prod,
+    )
     assert (await client.call_tool("t")).text == "done"
 
 
@@ -190,8 +194,13 @@ async def test_a_person_who_takes_54_minutes_passes_a_leg_timeout_of_30_s(
         await trio.sleep(54 * 60 if rounds == 2 else 1)
         return {"name": "prod"}
 
-    client, server = client_of(*[asks(state="s", questions={"q": form()})] * 3, done(), clock=trio.current_time,
-                               leg_timeout=30, elicitation=lunch)  # fmt: skip
+    client, server = client_of(
+        *[asks(state="s", questions={"q": form()})] * 3,
+        done(),
+        clock=trio.current_time,
+        leg_timeout=30,
+        elicitation=lunch,
+    )
     assert (await client.call_tool("t")).text == "done"
     assert (len(server.requests), server.cancelled) == (4, 0)
     assert trio.current_time() == 54 * 60 + 2
@@ -199,9 +208,13 @@ async def test_a_person_who_takes_54_minutes_passes_a_leg_timeout_of_30_s(
 
 async def test_people_have_a_budget_of_their_own_over_all_rounds(autojump_clock: object) -> None:
     client, server = client_of(
-        await slow(50, asks()), await slow(50, asks()), done(),
-        elicitation=person(40), clock=trio.current_time, people_timeout=60,
-    )  # fmt: skip
+        await slow(50, asks()),
+        await slow(50, asks()),
+        done(),
+        elicitation=person(40),
+        clock=trio.current_time,
+        people_timeout=60,
+    )
     with pytest.raises(PeopleTimeout) as caught:
         await client.call_tool("t")
     assert trio.current_time() == 50 + 40 + 50 + 20
@@ -212,9 +225,13 @@ async def test_people_have_a_budget_of_their_own_over_all_rounds(autojump_clock:
 
 async def test_a_budget_for_people_leaves_polls_and_legs_alone(autojump_clock: object) -> None:
     client, _ = client_of(
-        await slow(50, asks()), *[poll(**{"antiphon/retryAfterMs": 20_000})] * 10, done(),
-        elicitation=person(5), clock=trio.current_time, people_timeout=6,
-    )  # fmt: skip
+        await slow(50, asks()),
+        *[poll(retry_ms=20_000)] * 10,
+        done(),
+        elicitation=person(5),
+        clock=trio.current_time,
+        people_timeout=6,
+    )
     assert (await client.call_tool("t")).text == "done"
 
 

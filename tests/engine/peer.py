@@ -23,7 +23,11 @@ from antiphon.engine.jsonrpc import (
 )
 
 KEY: Final = "a-key-that-nobody-would-ever-guess-0001"
-EVERYTHING: Final[JsonObject] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
+EVERYTHING: Final[JsonObject] = {
+    "elicitation": {"form": {}, "url": {}},
+    "sampling": {},
+    "roots": {},
+}
 _PREFIX: Final = "io.modelcontextprotocol/"
 
 
@@ -87,10 +91,10 @@ class Peer:
     async def call(
         self,
         name: str,
-        arguments: JsonValue = None,
+        arguments: object = None,
         *,
-        state: JsonValue = None,
-        responses: JsonValue = None,
+        state: object = None,
+        responses: object = None,
         **more: JsonValue,
     ) -> dict[str, Any]:
         """The result of a ``tools/call``."""
@@ -99,10 +103,10 @@ class Peer:
     async def refused(
         self,
         name: str,
-        arguments: JsonValue = None,
+        arguments: object = None,
         *,
-        state: JsonValue = None,
-        responses: JsonValue = None,
+        state: object = None,
+        responses: object = None,
         **more: JsonValue,
     ) -> Failure:
         """The error of a ``tools/call``."""
@@ -113,15 +117,12 @@ class Peer:
 
 
 def call_params(
-    name: str, arguments: JsonValue, state: JsonValue, responses: JsonValue, **more: JsonValue
+    name: str, arguments: object, state: object, responses: object, **more: JsonValue
 ) -> JsonObject:
     """The parameters of ``tools/call``, without those that are None."""
-    given: JsonObject = {
-        "arguments": arguments,
-        "requestState": state,
-        "inputResponses": responses,
-    }
-    return {"name": name, **{k: v for k, v in given.items() if v is not None}, **more}
+    given = {"arguments": arguments, "requestState": state, "inputResponses": responses}
+    sent = cast(JsonObject, {k: v for k, v in given.items() if v is not None})
+    return {"name": name, **sent, **more}
 
 
 def text_of(result: Mapping[str, Any]) -> str:

@@ -36,13 +36,14 @@ def accept(**content: JsonValue) -> JsonObject:
 
 
 def read(kind: type, response: JsonObject) -> Any:
-    return Form("?", kind).read(response)
+    form: Form[Any] = Form("?", kind)
+    return form.read(response)
 
 
 def field_read(kind: Any, value: JsonValue) -> Any:
     made = attrs.make_class("Made", {"it": attrs.field(type=kind)}, frozen=True)
     reading = read(made, accept(it=value))
-    return cast(Any, reading.value).it if isinstance(reading, Given) else reading
+    return reading if isinstance(reading, Invalid) else reading.value.it
 
 
 @pytest.mark.parametrize(
@@ -128,13 +129,10 @@ def test_an_answer_that_fails_the_schema_is_of_no_use(kind: Any, value: JsonValu
 def test_the_reason_names_each_field_and_no_value() -> None:
     reading = read(Answer, accept(name="a-secret-that-is-too-long", count=77))
     assert isinstance(reading, Invalid)
-    assert reading.reason == (
-        "count: the answer is greater than the maximum of 9; "
-        "name: the answer is longer than 5 characters"
-    ) or reading.reason == (
-        "name: the answer is longer than 5 characters; "
-        "count: the answer is greater than the maximum of 9"
-    )
+    assert sorted(reading.reason.split("; ")) == [
+        "count: the answer is greater than the maximum of 9",
+        "name: the answer is longer than 5 characters",
+    ]
 
 
 @pytest.mark.parametrize("content", [{}, None, {"count": 3}])
@@ -158,7 +156,12 @@ def test_accepting_without_content_takes_the_defaults_where_nothing_is_required(
         sure: bool = True
         tags: list[Literal["a"]] = Factory(list[Literal["a"]])
 
-    for response in ({"action": "accept"}, {"action": "accept", "content": None}, accept()):
+    responses: list[JsonObject] = [
+        {"action": "accept"},
+        {"action": "accept", "content": None},
+        accept(),
+    ]
+    for response in responses:
         assert read(Optional, response) == Given(Optional(True, []))
 
 
@@ -211,7 +214,9 @@ def test_the_class_has_the_last_word() -> None:
     assert read(Even, accept(number=3)) == Invalid("must be even")
 
 
-@pytest.mark.parametrize("error", [ValueError, TypeError, RuntimeError, KeyError, ZeroDivisionError])
+@pytest.mark.parametrize(
+    "error", [ValueError, TypeError, RuntimeError, KeyError, ZeroDivisionError]
+)
 def test_whatever_the_class_raises_makes_the_answer_of_no_use(error: type[Exception]) -> None:
     def never(_: object, __: object, ___: object) -> None:
         raise error("not this one")

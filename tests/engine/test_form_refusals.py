@@ -124,7 +124,8 @@ def test_a_form_is_answered_by_an_attrs_class(answer: type) -> None:
 
 
 def test_a_form_whose_names_cannot_be_resolved_says_so() -> None:
-    made: Any = attrs.make_class("Made", {"it": attrs.field(type="Nowhere")}, frozen=True)
+    nowhere: Any = "Nowhere"
+    made: Any = attrs.make_class("Made", {"it": attrs.field(type=nowhere)}, frozen=True)
     with pytest.raises(DefinitionError, match=r"its fields cannot be read.*Nowhere"):
         form_schema(made)
 

@@ -12,7 +12,7 @@ from attrs import Factory, frozen
 
 from antiphon import Email, Form, Meta, Uri, choice_of
 from antiphon.engine.forms import form_schema
-from antiphon.engine.jsonrpc import JsonObject
+from antiphon.engine.jsonrpc import JsonObject, JsonValue
 from antiphon.engine.schema import Validator
 
 
@@ -31,7 +31,7 @@ class Level(IntEnum):
 
 
 TITLES = {"eu-west-1": "Ireland", "us-east-1": "Virginia"}
-REGIONS = [{"const": value, "title": title} for value, title in TITLES.items()]
+REGIONS: list[JsonValue] = [{"const": value, "title": title} for value, title in TITLES.items()]
 Region = Annotated[str, choice_of(TITLES)]
 Weekday = Literal["mon", "tue", "sun"]
 
@@ -47,7 +47,7 @@ def field_of(kind: Any, **default: Any) -> Any:
     return properties["it"]
 
 
-KINDS: list[tuple[Any, JsonObject]] = [
+KINDS: list[tuple[Any, Any]] = [
     (str, {"type": "string"}),
     (int, {"type": "integer"}),
     (float, {"type": "number"}),
@@ -104,8 +104,8 @@ def test_a_field_that_may_be_none_is_the_same_property_and_not_required(
         assert schema == {"type": "object", "properties": {"it": expected}}
 
 
-PRIMITIVE = {"title": {"type": "string"}, "description": {"type": "string"}}
-TITLED = {
+PRIMITIVE: JsonObject = {"title": {"type": "string"}, "description": {"type": "string"}}
+TITLED: JsonObject = {
     "type": "array",
     "minItems": 1,
     "items": {
@@ -115,10 +115,10 @@ TITLED = {
         "additionalProperties": False,
     },
 }
-OPTIONS = {"type": "array", "minItems": 1, "items": {"type": "string"}}
+OPTIONS: JsonObject = {"type": "array", "minItems": 1, "items": {"type": "string"}}
 
 
-def _shape(required: list[str], **properties: Any) -> JsonObject:
+def _shape(required: list[JsonValue], **properties: JsonValue) -> JsonObject:
     return {
         "type": "object",
         "properties": {**PRIMITIVE, **properties},
@@ -127,9 +127,9 @@ def _shape(required: list[str], **properties: Any) -> JsonObject:
     }
 
 
-TEXT = {"const": "string"}
-WHOLE = {"type": "integer"}
-SEVERAL = {
+TEXT: JsonObject = {"const": "string"}
+WHOLE: JsonObject = {"type": "integer"}
+SEVERAL: JsonObject = {
     "type": {"const": "array"},
     "minItems": WHOLE,
     "maxItems": WHOLE,

@@ -194,9 +194,10 @@ def test_what_cannot_be_said_in_json_is_the_callers_mistake() -> None:
             dumps(value)
     endless: list[object] = []
     endless.append(endless)
-    for value in (object(), {(1, 2): 3}, endless):
+    foreign: list[object] = [object(), {(1, 2): 3}, endless]
+    for thing in foreign:
         with pytest.raises(UsageError, match="cannot be sent as JSON"):
-            dumps(value)
+            dumps(thing)
 
 
 def test_integers_of_any_size_are_written() -> None:

@@ -164,9 +164,7 @@ async def test_missing_and_malformed_answers_are_asked_for_again(responses: Json
 async def test_responses_that_are_no_object_are_a_protocol_error(responses: JsonValue) -> None:
     peer = serving(Order())
     first = await peer.call("order", INK)
-    refusal = await peer.refused(
-        "order", INK, state=first["requestState"], responses=responses
-    )
+    refusal = await peer.refused("order", INK, state=first["requestState"], responses=responses)
     assert refusal.code == -32602
     assert "inputResponses" in refusal.message
 
@@ -211,7 +209,9 @@ async def test_no_responses_break_the_server(responses: JsonObject) -> None:
 # -- answers of every kind --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("extra", [{}, {"resultType": "complete"}, {"_meta": {}}, {"content": None}])
+@pytest.mark.parametrize(
+    "extra", [{}, {"resultType": "complete"}, {"_meta": {}}, {"content": None}]
+)
 @pytest.mark.parametrize(("response", "word"), [(DECLINE, "declined"), (CANCEL, "closed")])
 async def test_a_bare_refusal_is_a_refusal(
     response: JsonObject, word: str, extra: JsonObject
@@ -255,9 +255,7 @@ async def test_empty_roots_are_an_answer() -> None:
 # -- several questions ------------------------------------------------------------------------
 
 
-async def both(
-    peer: Peer, state: object, responses: Mapping[str, JsonValue]
-) -> dict[str, Any]:
+async def both(peer: Peer, state: object, responses: Mapping[str, JsonValue]) -> dict[str, Any]:
     return await peer.call("both", state=str(state), responses=dict(responses))
 
 
@@ -397,9 +395,7 @@ async def test_a_refusal_of_a_question_that_has_changed_since_is_stale_too() -> 
     STOCK.colours = ["red"]
     first = await peer.call("pick")
     STOCK.colours = ["blue"]
-    stale = await peer.call(
-        "pick", state=first["requestState"], responses={"picking": DECLINE}
-    )
+    stale = await peer.call("pick", state=first["requestState"], responses={"picking": DECLINE})
     assert asked(stale) == ["picking"]
 
 
@@ -510,7 +506,11 @@ async def test_answers_to_a_poll_are_ignored() -> None:
             {},
             {"sampling": {}, "roots": {}, "elicitation": {"url": {}}},
         ),
-        ("everything", {"sampling": {}, "roots": {}, "elicitation": {}}, {"elicitation": {"url": {}}}),
+        (
+            "everything",
+            {"sampling": {}, "roots": {}, "elicitation": {}},
+            {"elicitation": {"url": {}}},
+        ),
     ],
 )
 async def test_a_client_that_cannot_be_asked_is_told_what_it_lacks(

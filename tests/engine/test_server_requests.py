@@ -222,9 +222,7 @@ async def test_a_required_member_of_the_metadata_is_named(name: str) -> None:
 
 async def test_a_client_need_not_name_itself() -> None:
     for broken in (without(CLIENT), {**meta(), CLIENT: None}):
-        assert isinstance(
-            await serving(Order()).exchange("tools/list", {"_meta": broken}), Success
-        )
+        assert isinstance(await serving(Order()).exchange("tools/list", {"_meta": broken}), Success)
 
 
 @pytest.mark.parametrize("client", [5, "peer", {"name": "peer"}, {"name": 1, "version": "1"}])

@@ -123,7 +123,8 @@ async def test_arguments_that_are_no_object_are_a_protocol_error(arguments: Json
 
 async def test_absent_and_null_arguments_are_none_at_all() -> None:
     peer = serving(Bake())
-    for more in ({}, {"arguments": None}, {"arguments": {}}):
+    given: list[JsonObject] = [{}, {"arguments": None}, {"arguments": {}}]
+    for more in given:
         result = await peer.ask("tools/call", {"name": "bake", **more})
         assert result["resultType"] == "input_required"
 
@@ -195,7 +196,7 @@ def test_an_argument_of_any_common_type_comes_as_it_was_sent(kind: Any, value: A
     sent = plain(made(value))
     arrived = loads(dumps(sent))
     assert Validator(schema).faults(arrived) == []
-    back = build(arrived, made)
+    back: Any = build(arrived, made)
     assert back == made(value)
     assert type(back.it) is type(value)
 

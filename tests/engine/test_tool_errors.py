@@ -120,14 +120,10 @@ async def test_a_call_may_be_taken_up_again_after_a_failure() -> None:
         responses={"choosing_colour": accept(name="red")},
     )
     sure = {"confirming": accept(sure="yes")}
-    told(
-        await peer.call("order", {"item": "ink"}, state=second["requestState"], responses=sure)
-    )
+    told(await peer.call("order", {"item": "ink"}, state=second["requestState"], responses=sure))
     assert shop.ordered == []
     shop.fails = None
-    again = await peer.call(
-        "order", {"item": "ink"}, state=second["requestState"], responses=sure
-    )
+    again = await peer.call("order", {"item": "ink"}, state=second["requestState"], responses=sure)
     assert again["structuredContent"] == {"item": "ink", "count": 1, "colour": "red"}
 
 

@@ -12,7 +12,7 @@ from attrs import frozen
 from antiphon import Call, DefinitionError, Image, Meta, Server, Text, UsageError
 from antiphon.engine.errors import INVALID_PARAMS
 from antiphon.engine.sealing import INVALID_STATE
-from tests.engine.peer import KEY, Peer, text_of, told
+from tests.engine.peer import KEY, Peer, members, text_of, told
 
 
 @frozen
@@ -28,8 +28,7 @@ def server() -> Server:
 
 async def listed(server: Server) -> dict[str, Any]:
     (tool,) = (await Peer(server).ask("tools/list"))["tools"]
-    assert isinstance(tool, dict)
-    return tool
+    return members(tool)
 
 
 async def test_a_function_is_listed_as_its_signature_says(server: Server) -> None:
@@ -184,7 +183,7 @@ async def test_methods_of_objects_are_functions_too(server: Server) -> None:
 async def test_the_output_schema_is_that_of_the_return_type(
     server: Server, hint: Any, schema: object
 ) -> None:
-    async def made():  # type: ignore[no-untyped-def]  # noqa: ANN202  # its hint is given below
+    async def made():  # type: ignore[no-untyped-def]  # its hint is given below
         return None
 
     if hint is not inspect.Parameter.empty:
@@ -205,7 +204,7 @@ async def test_an_attrs_result_is_structured(server: Server) -> None:
 # -- what cannot be a tool --------------------------------------------------------------------
 
 
-async def no_type(a, b: int) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN001
+async def no_type(a, b: int) -> None: ...  # type: ignore[no-untyped-def]
 
 
 async def many(*a: int) -> None: ...
@@ -257,7 +256,7 @@ def test_a_signature_that_is_no_tools_is_refused(
 
 
 def test_all_faults_of_a_signature_are_told_at_once(server: Server) -> None:
-    async def faulty(a, /, b, *c: int, **d: int) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN001
+    async def faulty(a, /, b, *c: int, **d: int) -> None: ...  # type: ignore[no-untyped-def]
 
     with pytest.raises(DefinitionError) as caught:
         server.tool(faulty)

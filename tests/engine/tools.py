@@ -188,7 +188,8 @@ class Bake(Flow[Nothing]):
 
 def serving(*flows: Flow[Any], **options: Any) -> Peer:
     """A peer of a server with these tools."""
-    server = Server("Shop", **{"version": "1.0", "keys": [KEY], **options})
+    given: dict[str, Any] = {"version": "1.0", "keys": [KEY], **options}
+    server = Server("Shop", **given)
     for flow in flows:
         server.tool(flow)
     return Peer(server)

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -114,6 +114,33 @@ async def served(
         nursery.start_soon(serve)
         yield Peer(ours)
         await ours.aclose()
+
+
+class CancelAtStep(trio.abc.Instrument):
+    """Cancels a scope as soon as a task waits for the n-th time."""
+
+    def __init__(self, scope: trio.CancelScope, step: int) -> None:
+        self._task = trio.lowlevel.current_task()
+        self._scope = scope
+        self._left = step
+
+    def after_task_step(self, task: trio.lowlevel.Task) -> None:
+        if task is self._task:
+            self._left -= 1
+            if self._left == 0:
+                self._scope.cancel()
+
+
+async def cancelled_at(step: int, work: Callable[[], Awaitable[object]]) -> bool:
+    """Whether the work was over before it waited so often."""
+    with trio.CancelScope() as scope:
+        instrument = CancelAtStep(scope, step)
+        trio.lowlevel.add_instrument(instrument)
+        try:
+            await work()
+        finally:
+            trio.lowlevel.remove_instrument(instrument)
+    return not scope.cancelled_caught
 
 
 def environment() -> dict[str, str]:

@@ -83,8 +83,7 @@ class Scripted:
         return {}
 
     async def do_spin(self, request: Request, exchange: Exchange) -> JsonObject:
-        await exchange.notify(progress("spin", 1))
-        await trio.sleep(0.01)  # until it is written
+        print("computing", file=sys.stderr, flush=True)
         while True:  # as a handler that computes does, deaf to everything but a signal
             time.sleep(0.01)  # noqa: ASYNC251  # that is the point
 

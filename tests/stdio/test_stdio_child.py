@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from tests.stdio.harness import (
     PYTHONPATH,
     SCRIPTED,
     TINY,
+    cancelled_at,
     children,
     descriptors,
     ignored,
@@ -112,7 +113,7 @@ async def test_the_child_never_reads_our_input(monkeypatch: pytest.MonkeyPatch) 
     ("command", "reason"),
     [
         (["/no/such/program", "--flag"], "No such file or directory"),
-        (["/etc/hostname"], "Permission denied"),
+        ([str(Path(__file__))], "Permission denied"),
         ([str(Path(__file__).parent)], "Permission denied"),
     ],
 )
@@ -281,6 +282,24 @@ async def test_a_request_that_a_child_cannot_read_any_more_was_not_sent() -> Non
     assert "the request was not sent" in str(outcomes[2])
 
 
+async def test_a_request_that_was_cut_by_the_death_was_not_sent() -> None:
+    outcomes: dict[int, TransportLost] = {}
+
+    async def ask(id: int, method: str) -> None:
+        outcomes[id] = await lost(server, method, id, text="x" * 500_000 if id > 2 else "")
+
+    async with tiny() as server, trio.open_nursery() as nursery:
+        pid = (await result(server, "pid"))["pid"]
+        nursery.start_soon(ask, 2, "stall")
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(ask, 3, "echo")  # does not fit into the pipe
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(ask, 4, "echo")  # waits for room
+        await trio.testing.wait_all_tasks_blocked()
+        os.kill(pid, signal.SIGKILL)
+    assert {id: error.sent for id, error in outcomes.items()} == {2: True, 3: False, 4: False}
+
+
 async def test_a_child_of_the_child_that_holds_the_pipes_delays_nothing_for_long() -> None:
     async with tiny() as server:
         group = (await result(server, "pid"))["pid"]
@@ -345,6 +364,19 @@ async def test_after_the_block_nothing_is_started() -> None:
         await server.exchange(request(1), ignored)
 
 
+async def test_a_child_started_while_the_block_is_left_is_seen_out() -> None:
+    async def ask() -> None:
+        with pytest.raises((UsageError, TransportLost)):
+            await server.exchange(request(2), ignored)
+
+    for waits in range(1, 8):
+        async with trio.open_nursery() as nursery, tiny() as server:
+            await lost(server, "kill")
+            nursery.start_soon(ask)
+            for _ in range(waits):
+                await trio.testing.wait_all_tasks_blocked()
+
+
 # -- ending -----------------------------------------------------------------------------------
 
 
@@ -378,10 +410,14 @@ async def test_a_child_is_seen_out_under_cancellation_and_with_an_exception() ->
             await result(server, "deafen", 2)
             scope.cancel()
             await trio.sleep_forever()
-    with pytest.raises(ZeroDivisionError):
+
+    async def fail() -> None:
         async with tiny() as server:
             pids.append((await result(server, "pid"))["pid"])
             raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fail()
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
@@ -393,45 +429,22 @@ async def test_the_childs_own_children_are_stopped_with_it() -> None:
         pid = (await result(server, "pid"))["pid"]
         await result(server, "deafen", 2)
     with trio.fail_after(10):
-        while _runs(pid):
-            await trio.sleep(0.01)
+        await end_of(pid)
 
 
-def _runs(pid: int) -> bool:
+async def end_of(pid: int) -> None:
+    """Wait for a process that is not our child."""
     try:
-        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
-        return False
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        await trio.lowlevel.wait_readable(fd)
+    finally:
+        os.close(fd)
 
 
 # -- cancellation at every await --------------------------------------------------------------
-
-
-class CancelAtStep(trio.abc.Instrument):
-    """Cancels a scope just before a task takes its n-th step."""
-
-    def __init__(self, scope: trio.CancelScope, step: int) -> None:
-        self._task = trio.lowlevel.current_task()
-        self._scope = scope
-        self._left = step
-
-    def before_task_step(self, task: trio.lowlevel.Task) -> None:
-        if task is self._task:
-            self._left -= 1
-            if self._left == 0:
-                self._scope.cancel()
-
-
-async def cancelled_at(step: int, work: Callable[[], Any]) -> bool:
-    """Whether the work was over before it came to that step."""
-    with trio.CancelScope() as scope:
-        instrument = CancelAtStep(scope, step)
-        trio.lowlevel.add_instrument(instrument)
-        try:
-            await work()
-        finally:
-            trio.lowlevel.remove_instrument(instrument)
-    return not scope.cancelled_caught
 
 
 async def test_cancelling_at_any_await_leaves_no_task_descriptor_or_child_behind() -> None:

@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import termios
-import time
 import tty
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
@@ -24,7 +23,16 @@ import trio.testing
 
 from antiphon.engine.errors import UsageError
 from antiphon.transports.stdio import serve_stdio
-from tests.stdio.harness import SCRIPTED, call, cancel, descriptors, environment, line, started
+from tests.stdio.harness import (
+    SCRIPTED,
+    call,
+    cancel,
+    cancelled_at,
+    descriptors,
+    environment,
+    line,
+    started,
+)
 from tests.stdio.scripted import Scripted
 
 SOON = 20
@@ -75,6 +83,20 @@ def test_what_is_printed_shows_at_once() -> None:
         say(process, call(1, "print"))
         assert process.stderr.readline() == b"printed by the handler\n"
         assert hear(process)["id"] == 1
+
+
+def test_what_was_printed_before_and_not_yet_written_stays_off_the_stream() -> None:
+    program = "print('a banner'); from tests.stdio.scripted import main; main()"
+    process = subprocess.run(
+        [sys.executable, "-c", program],
+        input=line(call(1)),
+        capture_output=True,
+        env=environment(),
+        timeout=SOON,
+        check=True,
+    )
+    assert json.loads(process.stdout)["id"] == 1
+    assert process.stderr == b"a banner\n"
 
 
 # -- R45: the end of the input ----------------------------------------------------------------
@@ -212,11 +234,14 @@ def test_a_terminal_keeps_its_settings_and_its_reader(tmp_path: Path) -> None:
 @pytest.mark.parametrize("method", ["park", "spin", "flood"])
 def test_an_interrupt_while_busy_ends_the_process(method: str) -> None:
     with started() as process:
-        say(process, call(1, method, count=10**9), call(2))
-        while hear(process).get("id") != 2:
-            pass
+        say(process, call(1, method, count=10**9))
         if method == "spin":
-            time.sleep(0.05)  # until it computes; wherever the signal arrives, it must end
+            assert process.stderr is not None
+            assert process.stderr.readline() == b"computing\n"
+        else:
+            say(process, call(2))
+            while hear(process).get("id") != 2:
+                pass
         process.send_signal(signal.SIGINT)
         status, _, errors = ended_anyhow(process)
     assert status == 130
@@ -326,6 +351,31 @@ async def test_descriptors_are_replaced_while_serving_and_then_put_back() -> Non
     assert os.read(source, 100) == b"for the next reader"
     for fd in (source, ours, theirs, sink):
         os.close(fd)
+
+
+async def test_cancelling_at_any_await_leaves_no_task_or_descriptor_behind(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async def work() -> None:
+        source, ours = os.pipe()
+        theirs, sink = os.pipe()
+        try:
+            os.write(ours, line(call(1)) + line(call(2, "flood", count=10)))
+            os.close(ours)
+            await serve_stdio(Scripted(), stdin_fd=source, stdout_fd=sink)
+        finally:
+            for fd in (source, theirs, sink):
+                os.close(fd)
+
+    tasks = trio.lowlevel.current_statistics().tasks_living
+    before = descriptors()
+    for step in range(1, 50):
+        over = await cancelled_at(step, work)
+        assert trio.lowlevel.current_statistics().tasks_living == tasks
+        assert descriptors() == before
+        if over:
+            break
+    assert 3 < step < 49
 
 
 async def test_no_child_inherits_the_client(tmp_path: Path) -> None:

@@ -1,0 +1,78 @@
+"""The official SDK in one process: its client over memory, and its server's dispatch alone.
+
+``python -m tests.bench.in_process_theirs FORM``, FORM being the module of a server. It runs on
+asyncio, where it is faster than on trio.
+"""
+
+import asyncio
+import sys
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import anyio
+from mcp import Client
+from mcp.server.mcpserver import MCPServer
+from mcp.server.runner import modern_on_request
+from mcp.shared.direct_dispatcher import create_direct_dispatcher_pair
+from mcp_types import ElicitResult
+
+from tests.bench.in_process import obey, repeated
+from tests.bench.traffic import ANSWER, call
+
+
+async def answered(_: object, __: object) -> ElicitResult:
+    return ElicitResult(action="accept", content={"region": "eu-west-1"})
+
+
+async def _through_client(server: MCPServer, seconds: float) -> tuple[int, float]:
+    async with Client(server, elicitation_callback=answered) as client:
+
+        async def flow() -> None:
+            result = await client.call_tool("provision", {"name": "orders"})
+            assert result.structured_content == {"name": "orders", "region": "eu-west-1"}
+
+        return await repeated(flow, seconds)
+
+
+async def _server_alone(server: MCPServer, seconds: float) -> tuple[int, float]:
+    # There is no public way from an MCPServer to what serves its requests.
+    lowlevel: Any = server._lowlevel_server  # pyright: ignore[reportPrivateUsage]
+    near, far = create_direct_dispatcher_pair()
+
+    async def flow() -> None:
+        interim = await near.send_raw_request("tools/call", call())
+        answers = dict.fromkeys(interim["inputRequests"], ANSWER)
+        continued = call(requestState=interim["requestState"], inputResponses=answers)
+        result = await near.send_raw_request("tools/call", continued)
+        assert result["structuredContent"] == {"name": "orders", "region": "eu-west-1"}
+
+    async with lowlevel.lifespan(lowlevel) as state, anyio.create_task_group() as nursery:
+        await nursery.start(far.run, modern_on_request(lowlevel, state), _no_notification)
+        await nursery.start(near.run, _no_request, _no_notification)
+        try:
+            return await repeated(flow, seconds)
+        finally:
+            near.close()
+            far.close()
+
+
+async def _no_request(*_: object) -> dict[str, Any]:
+    raise AssertionError("the server asks nothing of its own")
+
+
+async def _no_notification(*_: object) -> None:
+    return None
+
+
+def main(form: str) -> None:
+    server: MCPServer = import_module(f"tests.bench.{form}").server
+
+    def run(flows: Any) -> Any:
+        return lambda seconds: asyncio.run(flows(server, seconds))
+
+    obey({"client": run(_through_client), "server": run(_server_alone)})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
