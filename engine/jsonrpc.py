@@ -104,16 +104,26 @@ def loads(data: bytes | bytearray | memoryview, limits: Limits = DEFAULT_LIMITS)
     return value
 
 
+_DIGIT: Final = re.compile(rb"\d")
+
+
 @lru_cache(maxsize=32)
 def _long_digits(digits: int) -> re.Pattern[bytes]:
     return re.compile(rb"\d{%d}" % (digits + 1))
+
+
+def _has_long_digits(text: bytes | bytearray, digits: int) -> bool:
+    # A run of more digits than allowed covers one of these places; few messages have one there.
+    if not _DIGIT.search(text[digits :: digits + 1]):
+        return False
+    return _long_digits(digits).search(text) is not None
 
 
 def _check_extent(data: bytes | bytearray | memoryview, value: JsonValue, limits: Limits) -> None:
     """Walk the value only when its text could pass a limit at all: most messages cannot."""
     text = data if isinstance(data, bytes | bytearray) else bytes(data)
     openings = text.count(b"{") + text.count(b"[")
-    if openings <= limits.depth and not _long_digits(limits.digits).search(text):
+    if openings <= limits.depth and not _has_long_digits(text, limits.digits):
         return
     bound = 10**limits.digits
     layer = [value]

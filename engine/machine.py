@@ -147,6 +147,14 @@ class Suspended:
 
 
 @frozen
+class _Settled:
+    """A state that waits, and for what: a state is asked once in a round."""
+
+    state: object
+    wants: Asks | Polls
+
+
+@frozen
 class _Answers:
     """The answers to one state's questions, as far as they are there."""
 
@@ -180,38 +188,36 @@ class Round:
             IllegalMove, SealingError: the machine is at fault.
             Exception: whatever a handler raises.
         """
-        if resumed is None:
-            state = await self._settled(await self.machine.begin(self.call))
-            if _is_end(state):
-                return state
-            resumed = Resumed(state, self.machine.freeze(state))
-            return await self._from(resumed, responses, opening=True)
-        return await self._from(resumed, responses, opening=False)
+        if resumed is not None:
+            wants = self.machine.wants(resumed.state)
+            return await self._from(resumed, wants, responses, opening=False)
+        settled = await self._settled(await self.machine.begin(self.call))
+        if not isinstance(settled, _Settled):
+            return settled
+        opened = Resumed(settled.state, self.machine.freeze(settled.state))
+        return await self._from(opened, settled.wants, responses, opening=True)
 
     async def _from(
-        self, resumed: Resumed, responses: Mapping[str, JsonValue], *, opening: bool
+        self, resumed: Resumed, wants: Wants, responses: Mapping[str, JsonValue], *, opening: bool
     ) -> End | Suspended:
         """Take the edge that the responses open, or stay."""
-        wants = self.machine.wants(resumed.state)
-        if isinstance(wants, Asks):
-            answers = self._read(wants, resumed, responses, opening=opening)
-            if answers.event is None:
-                return await self._stay(resumed, wants, answers, opening=opening)
-            event = answers.event
-        elif opening:
+        if opening and not (responses and isinstance(wants, Asks)):
             return await self._rest(resumed, wants)
-        else:
-            event = Polled()
-        return await self._follow(resumed, event)
+        if not isinstance(wants, Asks):
+            return await self._follow(resumed, Polled())
+        answers = self._read(wants, resumed, responses, opening=opening)
+        if answers.event is None:
+            return await self._stay(resumed, wants, answers, opening=opening)
+        return await self._follow(resumed, answers.event)
 
     async def _follow(self, resumed: Resumed, event: Event) -> End | Suspended:
-        state = await self._settled(await self._moved(resumed.state, event))
-        if _is_end(state):
-            return state
-        frozen = self.machine.freeze(state)
+        settled = await self._settled(await self._moved(resumed.state, event))
+        if not isinstance(settled, _Settled):
+            return settled
+        frozen = self.machine.freeze(settled.state)
         # A machine that comes back to where it was has made no progress.
         asked = resumed.asked if frozen == resumed.frozen else 0
-        return await self._rest(Resumed(state, frozen, asked=asked), self.machine.wants(state))
+        return await self._rest(Resumed(settled.state, frozen, asked=asked), settled.wants)
 
     async def _moved(self, state: object, event: Event) -> object:
         self._moves += 1
@@ -225,11 +231,12 @@ class Round:
             return await self.machine.move(state, event, self.call)
         return Failed(_unhandled(self.machine.name, event))
 
-    async def _settled(self, state: object) -> object:
+    async def _settled(self, state: object) -> End | _Settled:
         """Run automatic states until one waits."""
         while not _is_end(state):
-            if not isinstance(self.machine.wants(state), MovesOn):
-                return state
+            wants = self.machine.wants(state)
+            if not isinstance(wants, MovesOn):
+                return _Settled(state, wants)
             state = await self._moved(state, Entered())
         return state
 
@@ -311,9 +318,9 @@ class Round:
                 f"Flow {self.machine.name!r} asks {len(questions)} questions in one round; "
                 f"limit questions is {self.limits.questions}"
             )
-        digests = {key: question_digest(question.wire()) for key, question in questions.items()}
-        pinned = _pinned(resumed, digests)
-        return Suspended(pinned, _requests(questions, faults or {}))
+        requests = {key: question.wire() for key, question in questions.items()}
+        pinned = _pinned(resumed, {key: question_digest(wire) for key, wire in requests.items()})
+        return Suspended(pinned, requests | _repeated(questions, faults or {}))
 
     def _missing(self, questions: Iterable[Single[Any]]) -> JsonObject:
         return lacking(merged(q.needs for q in questions), self.call.capabilities)
@@ -329,7 +336,7 @@ class Round:
 
 
 def _is_end(state: object) -> TypeGuard[End]:
-    return isinstance(state, Done | Failed)
+    return isinstance(state, (Done, Failed))
 
 
 def _pinned(resumed: Resumed, digests: Mapping[str, bytes]) -> Resumed:
@@ -343,14 +350,13 @@ def _pinned(resumed: Resumed, digests: Mapping[str, bytes]) -> Resumed:
     )
 
 
-def _requests(
+def _repeated(
     questions: Mapping[str, Single[Any]], faults: Mapping[str, str]
 ) -> dict[str, JsonObject]:
+    """The questions whose answers were of no use, with the reason."""
     return {
-        key: question.wire(
-            f"The last answer cannot be used: {faults[key]}." if key in faults else ""
-        )
-        for key, question in questions.items()
+        key: questions[key].wire(f"The last answer cannot be used: {fault}.")
+        for key, fault in faults.items()
     }
 
 

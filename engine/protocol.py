@@ -205,9 +205,11 @@ def _json_name(kind: type) -> str:
 
 
 def _exactly(kind: type[T], *also: type) -> Callable[[object, object], T]:
+    kinds = (kind, *also)
+
     def check(value: object, _: object) -> T:
         # bool is an int to Python and not to JSON.
-        if not isinstance(value, (kind, *also)) or (isinstance(value, bool) and kind is not bool):
+        if not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool):
             raise TypeError(f"expected {_json_name(kind)}, not {_json_name(type(value))}")
         return cast(T, value)
 

@@ -101,6 +101,7 @@ class ServerCore:
             raise UsageError("Server(list_ttl_ms=...) must not be negative")
         self.name: Final = name
         self.info: Final = Implementation(name, version, title)
+        self._named: Final[JsonObject] = {META_SERVER: self.info.wire()}
         self.instructions: Final = instructions
         self.limits: Final = limits or Limits()
         self.reveal_errors: Final = reveal_errors
@@ -141,8 +142,8 @@ class ServerCore:
             _log.exception("%s could not be served", request.method)
             return Failure(request.id, INTERNAL_ERROR, "Internal error")
         meta = result.get("_meta")
-        named = meta if isinstance(meta, dict) else {}
-        return Success(request.id, {**result, "_meta": {META_SERVER: self.info.wire(), **named}})
+        more = meta if isinstance(meta, dict) else {}
+        return Success(request.id, {**result, "_meta": {**self._named, **more}})
 
     async def _serve(self, request: Request, exchange: Exchange) -> JsonObject:
         if request.method == "initialize":

@@ -145,7 +145,7 @@ class ToolCall:
         if outcome.requests:
             result["inputRequests"] = dict(outcome.requests)
         if outcome.progress is not None and outcome.progress.again_in is not None:
-            result["_meta"] = {META_RETRY_MS: round(outcome.progress.again_in * 1000)}
+            result["_meta"] = {META_RETRY_MS: max(0, round(outcome.progress.again_in * 1000))}
         return result
 
     # -- the end ------------------------------------------------------------------------------

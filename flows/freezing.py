@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
+from functools import lru_cache
 from typing import Any, Final, TypeAlias, TypeVar, cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -204,10 +205,16 @@ class Freezer:
 _BASES: Final[tuple[type, ...]] = (State, Asking, Polling, Acting)
 
 
+@lru_cache(maxsize=1024)
+def _names(cls: type) -> tuple[str, ...] | None:
+    """The fields of an attrs class; None for any other class."""
+    return tuple(field.name for field in _fields(cls)) if attrs.has(cls) else None
+
+
 def _same(one: object, other: object) -> bool:
     """Whether two values are equal; NaN is equal to itself, and no field is left out."""
-    if attrs.has(type(one)):
-        names = [field.name for field in _fields(type(one))]
+    names = _names(type(one))
+    if names is not None:
         return type(one) is type(other) and all(
             _same(getattr(one, name), getattr(other, name)) for name in names
         )

@@ -126,7 +126,7 @@ def _is_call(parameter: inspect.Parameter, hint: object) -> bool:
     return (get_origin(hint) or hint) is Call or (parameter.name == "call" and hint is None)
 
 
-def _field(parameter: inspect.Parameter, hint: object) -> Any:  # noqa: ANN401  # attrs'
+def _field(parameter: inspect.Parameter, hint: Any) -> Any:  # noqa: ANN401  # attrs'
     if parameter.default is parameter.empty:
         return attrs.field(type=hint)
     return attrs.field(type=hint, default=parameter.default)

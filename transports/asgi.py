@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 import trio
@@ -39,6 +40,7 @@ from .guards import Guards
 from .headers import Fields, check_metadata
 from .http_errors import JSON, Refused, status_of
 from .media_types import check_media_types
+from .noticing import noticing
 from .sse import EventStream
 from .workers import hypercorn_workers, speaks_for_all
 
@@ -235,17 +237,13 @@ class HttpApp:
         """The reply, or None where the client has left and wants none."""
         reply: Reply | None = None
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._attend, receive, stream, nursery)
-            reply = await self._server.handle(request, exchange)
+            attend = partial(nursery.start_soon, self._attend, receive, stream, nursery)
+            reply = await noticing(self._server.handle(request, exchange), attend)
             nursery.cancel_scope.cancel()
         return None if stream.closed else reply
 
     async def _attend(self, receive: Receive, stream: EventStream, nursery: trio.Nursery) -> None:
         """Cancel the call when the client leaves; begin the keep-alive when the call is long."""
-        # A call that never waited is over before this task first runs; to say so here costs a
-        # third of being cancelled.
-        if nursery.cancel_scope.cancel_called:
-            return
         with trio.move_on_after(self._keepalive) as brief:
             await until_disconnect(receive)
         if brief.cancelled_caught:

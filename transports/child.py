@@ -23,7 +23,7 @@ from ..engine.exchange import OnNotification, TransportLost
 from ..engine.jsonrpc import Reply, Request
 from ..engine.limits import Limits
 from .background import background
-from .line_client import LineTransport
+from .line_client import FLUSH, LineTransport
 from .tail import Tail, forward
 
 logger = logging.getLogger("antiphon.stdio")
@@ -189,7 +189,7 @@ class Launch:
     """How to start a server, and how long to wait for its end."""
 
     name: str
-    command: list[str]
+    command: list[str] = field(repr=False)
     env: dict[str, str] = field(repr=False)
     cwd: str | os.PathLike[str] | None
     on_line: Callable[[str], None]
@@ -304,12 +304,12 @@ class Child:
 
     async def _stop(self) -> None:
         """Close its input, wait, terminate, wait, kill: the specification's order."""
-        with trio.move_on_after(self._launch.close_timeout):
-            if self._closing:
+        if self._closing:
+            with trio.move_on_after(FLUSH):
                 await self.wire.flush()
-            await self._pipes[0].aclose()
-            await self._process.wait()
         await self._pipes[0].aclose()
+        with trio.move_on_after(self._launch.close_timeout):
+            await self._process.wait()
         await self._signal(signal.SIGTERM, self._launch.terminate_timeout)
         await self._signal(signal.SIGKILL, KILL_TIMEOUT)
 

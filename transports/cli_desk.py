@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from prompt_toolkit.output import Output
 
 
+class QuietOutput(Vt100_Output):
+    """A terminal that is asked nothing: its answer could come when we have gone."""
+
+    def get_rows_below_cursor_position(self) -> int:
+        # In place of asking where the cursor is: drawing takes the room that it needs.
+        return 0
+
+
 class TerminalDesk(TerminalPrompts):
     """Asks on a screen; see :class:`~.cli_asking.Desk`."""
 
@@ -54,11 +62,9 @@ def terminal_desk(
     """A desk at the terminal that both streams are, put back as it was found at the end."""
     fd = stdin.fileno()
     before = termios.tcgetattr(fd)
-    output = Vt100_Output.from_pty(
+    output = QuietOutput.from_pty(
         stderr, term=os.environ.get("TERM"), default_color_depth=ColorDepth.from_env()
     )
-    # The terminal's answer could come when we have gone, and end up in the shell.
-    output.enable_cpr = False
     try:
         yield TerminalDesk(create_input(stdin), output, screen)
     finally:

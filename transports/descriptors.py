@@ -149,7 +149,10 @@ class _FileStream(trio.abc.AsyncResource):
 
 
 class _PolledReceive(_FileStream, trio.abc.ReceiveStream):
-    """A pipe or terminal of which no description of our own can be had."""
+    """A pipe or terminal of which no description of our own can be had.
+
+    Where another process reads from it too, and is faster, a read may hold up everything.
+    """
 
     def __init__(self, fd: int) -> None:
         super().__init__(fd, "rb")

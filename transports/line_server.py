@@ -116,10 +116,9 @@ class _Call:
         await trio.lowlevel.checkpoint()
 
     async def answer(self, reply: Reply) -> None:
-        line = _encoded(reply)
         await self.outbox.room()
         if self.live:
-            self.outbox.post(line)
+            self.outbox.post(_encoded(reply))
 
     def cancel(self) -> None:
         self.live = False

@@ -9,8 +9,8 @@ import signal
 import subprocess
 import sys
 import termios
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from fcntl import ioctl
 from pathlib import Path
 from struct import pack
@@ -77,8 +77,27 @@ async def run(
 
 
 async def call(tool: str, *arguments: str) -> Ended:
-    """Call a tool of the server of :mod:`.served`, without a terminal."""
+    """Call a tool of the server of :mod:`.served` as a child, without a terminal."""
     return await run(*served("call", tool, *arguments))
+
+
+async def call_at(url: str, tool: str, *arguments: str) -> Ended:
+    """Call a tool of the server of :mod:`.served` over HTTP, without a terminal."""
+    return await run("call", url, tool, *arguments)
+
+
+@contextmanager
+def serving() -> Generator[str, None, None]:
+    """The server of :mod:`.served` over HTTP; its address."""
+    words = command("serve", "tests.cli.served:server", "--http", "--bind", "127.0.0.1:0")
+    with subprocess.Popen(words, stderr=subprocess.PIPE, env=environment(), cwd=ROOT) as process:
+        try:
+            assert process.stderr is not None
+            line = process.stderr.readline().decode()
+            assert line.startswith("Serving Tester at http://"), line
+            yield line.split()[-1]
+        finally:
+            process.kill()
 
 
 @asynccontextmanager

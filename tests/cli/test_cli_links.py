@@ -39,7 +39,10 @@ async def test_the_whole_address_is_shown_with_its_host_apart() -> None:
     [
         ("https://a.example/", ("https://", "a.example", "/")),
         ("https://A.Example", ("https://", "A.Example", "")),
-        ("https://b.example@a.example/b.example", ("https://b.example@", "a.example", "/b.example")),
+        (
+            "https://b.example@a.example/b.example",
+            ("https://b.example@", "a.example", "/b.example"),
+        ),
         ("https://https@a.example", ("https://https@", "a.example", "")),
         ("http://[::1]:80/", ("http://[", "::1", "]:80/")),
         ("https://u:p@s@h.example/", ("https://u:p@s@", "h.example", "/")),

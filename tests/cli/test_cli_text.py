@@ -37,7 +37,14 @@ def test_what_a_terminal_would_obey_is_taken_out(hostile: str, shown: str) -> No
 
 @pytest.mark.parametrize(
     "text",
-    ["plain", "two\nlines", "Zürich 東京 عربى", "family 👨\u200d👩\u200d👧", "می\u200cخواهم", "e\u0301"],
+    [
+        "plain",
+        "two\nlines",
+        "Zürich 東京 عربى",
+        "family 👨\u200d👩\u200d👧",
+        "می\u200cخواهم",
+        "e\u0301",
+    ],
 )
 def test_letters_of_all_languages_stay(text: str) -> None:
     assert harmless(text) == text

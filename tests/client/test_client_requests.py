@@ -162,7 +162,7 @@ async def test_discovery_tells_what_the_server_is() -> None:
     assert client.name == "Provisioner"
 
 
-def page(*names: str, cursor: str | None = None) -> JsonObject:
+def page(*names: object, cursor: str | None = None) -> JsonObject:
     tools: Any = [{"name": name, "inputSchema": {}} for name in names]
     return {"tools": tools} if cursor is None else {"tools": tools, "nextCursor": cursor}
 
@@ -198,7 +198,7 @@ async def test_a_list_without_end_is_an_invalid_reply(names: str) -> None:
     [
         {"resultType": "input_required", "requestState": "s"},
         {"resultType": "task"},
-        {"tools": [{"name": 3, "inputSchema": {}}]},
+        page(3),
         {"tools": {}},
         {"tools": "ab"},
         {},

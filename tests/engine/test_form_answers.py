@@ -36,7 +36,7 @@ def accept(**content: JsonValue) -> JsonObject:
 
 
 def read(kind: type, response: JsonObject) -> Any:
-    form: Form[Any] = Form("?", kind)
+    form = Form[Any]("?", kind)
     return form.read(response)
 
 

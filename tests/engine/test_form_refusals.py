@@ -86,7 +86,7 @@ def test_a_field_that_does_not_fit_is_named(kind: Any, told: str) -> None:
         (Annotated[int, Meta(ge=1)], 0),
         (Annotated[str, Meta(min_length=1)], ""),
         (list[Literal["a"]], Factory(lambda: ["b"])),
-        (Annotated[list[Literal["a"]], Meta(min_length=1)], Factory(list)),
+        (Annotated[list[Literal["a"]], Meta(min_length=1)], Factory(list[str])),
         (int, "1"),
         (bool, 1),
         (float, math.nan),

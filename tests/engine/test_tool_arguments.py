@@ -191,7 +191,7 @@ EXACT: list[tuple[Any, Any]] = [
 
 @pytest.mark.parametrize(("kind", "value"), EXACT, ids=str)
 def test_an_argument_of_any_common_type_comes_as_it_was_sent(kind: Any, value: Any) -> None:
-    made = attrs.make_class("Made", {"it": attrs.field(type=kind)}, frozen=True)
+    made: type[Any] = attrs.make_class("Made", {"it": attrs.field(type=kind)}, frozen=True)
     schema = derive(made, subject="Made")
     sent = plain(made(value))
     arrived = loads(dumps(sent))

@@ -5,6 +5,7 @@ import traceback
 
 import pytest
 import trio
+import trio.testing
 
 from antiphon import IllegalMove, SealingError, ToolError, UsageError, WorldError
 from antiphon.engine.errors import AntiphonError, PeerError

@@ -21,6 +21,12 @@ class Point:
     y: int = 0
 
 
+def without_hint(function: Any, name: str) -> Any:
+    """The function as one whose author left out a type."""
+    del function.__annotations__[name]
+    return function
+
+
 @pytest.fixture
 def server() -> Server:
     return Server("Tools", keys=[KEY])
@@ -100,10 +106,11 @@ async def test_a_call_parameter_is_filled_and_not_listed(server: Server) -> None
         seen.append(at)
         return at.flow_id
 
-    @server.tool
-    async def untyped(call, a: int = 1) -> str:  # type: ignore[no-untyped-def]  # on purpose
+    async def untyped(call: Call[Any], a: int = 1) -> str:
         seen.append(call)
         return "seen"
+
+    server.tool(without_hint(untyped, "call"))
 
     for tool in (await Peer(server).ask("tools/list"))["tools"]:
         assert list(tool["inputSchema"]["properties"]) == ["a"]
@@ -204,7 +211,7 @@ async def test_an_attrs_result_is_structured(server: Server) -> None:
 # -- what cannot be a tool --------------------------------------------------------------------
 
 
-async def no_type(a, b: int) -> None: ...  # type: ignore[no-untyped-def]
+async def no_type(a: Any, b: int) -> None: ...
 
 
 async def many(*a: int) -> None: ...
@@ -216,7 +223,10 @@ async def named(**a: int) -> None: ...
 async def positional(a: int, /) -> None: ...
 
 
-async def unresolved(a: "Nowhere") -> None: ...  # type: ignore[name-defined]  # noqa: F821
+async def unresolved(a: Any) -> None: ...
+
+
+unresolved.__annotations__["a"] = "Nowhere"
 
 
 async def foreign(a: complex) -> None: ...
@@ -231,20 +241,21 @@ async def two_calls(one: Call[Any], other: Call[Any]) -> None: ...
 def waits() -> None: ...
 
 
+FAULTY: list[tuple[Any, str]] = [
+    (without_hint(no_type, "a"), "parameter 'a' has no type"),
+    (many, "parameter 'a' takes whatever comes"),
+    (named, "parameter 'a' takes whatever comes"),
+    (positional, "parameter 'a' is positional-only"),
+    (unresolved, "'Nowhere' is not defined"),
+    (foreign, "no JSON Schema"),
+    (foreign_result, "its result Callable.* has no JSON Schema"),
+    (two_calls, "parameters 'one' and 'other' are both a Call"),
+    (waits, "must be `async def`"),
+]
+
+
 @pytest.mark.parametrize(
-    ("function", "told"),
-    [
-        (no_type, "parameter 'a' has no type"),
-        (many, "parameter 'a' takes whatever comes"),
-        (named, "parameter 'a' takes whatever comes"),
-        (positional, "parameter 'a' is positional-only"),
-        (unresolved, "'Nowhere' is not defined"),
-        (foreign, "no JSON Schema"),
-        (foreign_result, "its result Callable.* has no JSON Schema"),
-        (two_calls, "parameters 'one' and 'other' are both a Call"),
-        (waits, "must be `async def`"),
-    ],
-    ids=lambda value: getattr(value, "__name__", ""),
+    ("function", "told"), FAULTY, ids=lambda value: getattr(value, "__name__", "")
 )
 def test_a_signature_that_is_no_tools_is_refused(
     server: Server, function: Callable[..., Coroutine[Any, Any, None]], told: str
@@ -256,10 +267,10 @@ def test_a_signature_that_is_no_tools_is_refused(
 
 
 def test_all_faults_of_a_signature_are_told_at_once(server: Server) -> None:
-    async def faulty(a, /, b, *c: int, **d: int) -> None: ...  # type: ignore[no-untyped-def]
+    async def faulty(a: int, /, b: Any, *c: int, **d: int) -> None: ...
 
     with pytest.raises(DefinitionError) as caught:
-        server.tool(faulty)
+        server.tool(without_hint(faulty, "b"))
     assert len(caught.value.faults) == 4
 
 

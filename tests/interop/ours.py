@@ -98,7 +98,7 @@ class Order:
     colour: Literal["red", "green"]
     region: Annotated[str, choice_of({"eu": "Europe", "us": "America"})]
     extras: Annotated[list[Literal["wrap", "card"]], Meta(min_length=1, max_length=2)]
-    stamps: Annotated[list[Annotated[str, choice_of({"a": "Air", "b": "Boat"})]], Meta()] = []
+    stamps: list[Annotated[str, choice_of({"a": "Air", "b": "Boat"})]]
     seats: Annotated[int, Meta(ge=1, le=9)] = 2
     weight: Annotated[float, Meta(ge=0)] = 0.5
     note: str | None = None
@@ -171,7 +171,7 @@ class Pay(Flow[Nothing]):
 class Place:
     latitude: Annotated[float, Meta(ge=-90, le=90)]
     names: dict[str, str]
-    tags: list[str] = []
+    tags: list[str]
 
 
 def make() -> Server:

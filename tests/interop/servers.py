@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, Self, TypeAlias
 
 import trio
 from attrs import define, field
@@ -54,7 +54,7 @@ class Complaints(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         self.texts.append(record.getMessage())
 
-    def __enter__(self) -> Complaints:
+    def __enter__(self) -> Self:
         for name in ("antiphon", "hypercorn"):
             logging.getLogger(name).addHandler(self)
         return self

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 from attrs import define, field
 from mcp.client._transport import TransportStreams
@@ -53,7 +53,7 @@ class Tap:
         receive, send = await self._transport.__aenter__()
         return _Listening(receive, self), _Speaking(send, self)
 
-    async def __aexit__(self, *error: Any) -> bool | None:
+    async def __aexit__(self, *error: object) -> bool | None:
         return await self._transport.__aexit__(*error)
 
     def check(self) -> None:
@@ -102,7 +102,7 @@ class _Listening:
     async def aclose(self) -> None:
         await self._inner.aclose()
 
-    async def __aenter__(self) -> _Listening:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -122,7 +122,7 @@ class _Speaking:
     async def aclose(self) -> None:
         await self._inner.aclose()
 
-    async def __aenter__(self) -> _Speaking:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -144,7 +144,8 @@ async def cancelled_at(step: int, work: Callable[[], Awaitable[object]]) -> bool
 
 
 def environment() -> dict[str, str]:
-    return {**os.environ, **PYTHONPATH}
+    ours = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return ours | PYTHONPATH
 
 
 @contextmanager

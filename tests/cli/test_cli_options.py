@@ -1,0 +1,105 @@
+"""The command line as it is read."""
+
+import math
+
+import pytest
+
+from antiphon.engine.errors import UsageError
+from antiphon.transports.cli_options import read_call, read_list, read_serve
+from antiphon.transports.cli_values import Pair
+
+URL = "https://mcp.example/mcp"
+
+
+def test_a_call_has_a_target_a_tool_and_values_among_its_options() -> None:
+    options = read_call(
+        [URL, "--json", "add", "a=1", "--answer", "x=2", "b:=3", "--answer", "y=z", "--decline"]
+    )
+    assert options.connection.target == URL
+    assert options.connection.json
+    assert options.tool == "add"
+    assert options.pairs == [Pair("a", "1"), Pair("b", "3", json=True)]
+    assert options.answers == [Pair("x", "2"), Pair("y", "z")]
+    assert options.decline
+    assert not options.open_links
+
+
+def test_a_target_may_stand_at_the_end_as_a_command() -> None:
+    options = read_call(["add", "a=1", "--", "python", "server.py", "--json", "--", "x"])
+    assert options.connection.target == ["python", "server.py", "--json", "--", "x"]
+    assert options.tool == "add"
+    assert not options.connection.json
+
+
+def test_a_call_without_limits_waits_a_minute_for_each_request() -> None:
+    connection = read_call([URL, "add"]).connection
+    assert (connection.deadline, connection.timeout) == (math.inf, 60.0)
+    connection = read_call([URL, "add", "--deadline", "2.5", "--timeout", "0"]).connection
+    assert (connection.deadline, connection.timeout) == (2.5, None)
+
+
+def test_headers_tokens_and_variables_are_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN", "secret-token")
+    monkeypatch.setenv("PASSED", "secret-passed")
+    words = [
+        "--header",
+        "X-A: b: c",
+        "--token-env",
+        "TOKEN",
+        "--env",
+        "A=secret-a",
+        "--env",
+        "PASSED",
+    ]
+    connection = read_list([URL, *words])
+    assert connection.headers == {"X-A": "b: c"}
+    assert connection.token == "secret-token"
+    assert connection.env == {"A": "secret-a", "PASSED": "secret-passed"}
+    assert "secret" not in repr(connection)
+    assert "b: c" not in repr(connection)
+
+
+def test_arguments_can_be_one_object() -> None:
+    assert read_call([URL, "add", "--arg-json", '{"a": [1]}']).whole == {"a": [1]}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "Which server"),
+        ([" "], "Which server"),
+        ([URL], "Which tool"),
+        (["add", "--"], "After --"),
+        (["--", "python"], "Which tool"),
+        ([URL, "add", "a"], "key=value"),
+        ([URL, "add", "--answer", "a"], "key=value"),
+        ([URL, "add", "--arg-json", "[1]"], "a JSON object"),
+        ([URL, "add", "--arg-json", "{"], "not valid JSON"),
+        ([URL, "add", "--deadline", "soon"], "--deadline"),
+        ([URL, "add", "--deadline", "-1"], "--deadline"),
+        ([URL, "add", "--deadline", "nan"], "--deadline"),
+        ([URL, "add", "--header", "X-A"], "Name: value"),
+        ([URL, "add", "--token-env", "NOT_SET_ANYWHERE"], "NOT_SET_ANYWHERE"),
+        ([URL, "add", "--env", "NOT_SET_ANYWHERE"], "NOT_SET_ANYWHERE"),
+        ([URL, "add", "--nosuch"], "--nosuch"),
+        ([URL, "add", "--dead", "1"], "--dead"),
+    ],
+)
+def test_a_wrong_call_is_refused_with_a_reason(words: list[str], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        read_call(words)
+
+
+def test_a_list_has_one_target() -> None:
+    assert read_list(["python server.py"]).target == "python server.py"
+    with pytest.raises(UsageError, match="quoted"):
+        read_list(["python", "server.py"])
+
+
+def test_serving_is_on_stdio_or_at_an_address() -> None:
+    assert not read_serve(["m:server"]).http
+    options = read_serve(["--http", "m:server", "--bind", "[::1]:0", "--path", "/x"])
+    assert (options.bind, options.path) == ("[::1]:0", "/x")
+    for words in (["m", "--bind", "localhost:1"], ["m", "--path", "/x"], []):
+        with pytest.raises(UsageError):
+            read_serve(words)
