@@ -122,11 +122,16 @@ class Freezer:
             attrs.resolve_types(state)
         except NameError as error:
             return [f"state {name}: its fields cannot be read ({error})"]
-        return list(self._faults(state))
+        return list(self._faults(cast("type[State]", state)))
 
-    def _faults(self, state: type) -> Iterator[str]:
+    def _faults(self, state: type[State]) -> Iterator[str]:
         name = state.__name__
         hidden = {word for base in state.__mro__ if base in _BASES for word in vars(base)}
+        names = {field.name for field in _fields(state)}
+        if "tag" not in names and not isinstance(cast(object, state.tag), str):
+            yield f"state {name}: its tag is no text"
+        if "version" not in names and not _is_version(state.version):
+            yield f"state {name}: its version is not 1, 2, 3, ..."
         for field in _fields(state):
             if field.name in hidden:
                 yield f"state {name}: a field named {field.name!r} hides {name}.{field.name}"
@@ -202,6 +207,10 @@ class Freezer:
         return "would come back different: declare the exact type of its value"
 
 
+def _is_version(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
 _BASES: Final[tuple[type, ...]] = (State, Asking, Polling, Acting)
 
 
@@ -213,7 +222,7 @@ def _names(cls: type) -> tuple[str, ...] | None:
 
 def _same(one: object, other: object) -> bool:
     """Whether two values are equal; NaN is equal to itself, and no field is left out."""
-    names = _names(type(one))
+    names = _names(cast(type, type(one)))
     if names is not None:
         return type(one) is type(other) and all(
             _same(getattr(one, name), getattr(other, name)) for name in names

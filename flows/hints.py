@@ -16,7 +16,7 @@ from ..engine.errors import DefinitionError
 from ..engine.forms import form_schema
 from ..engine.jsonrpc import JsonObject
 from ..engine.outcomes import Done, Failed
-from ..engine.questions import FORM_NEEDS, URL_NEEDS, Consent, merged
+from ..engine.questions import FORM_NEEDS, URL_NEEDS, Consent, Question, merged
 from .states import Acting, Asking, Polling, State
 
 
@@ -154,12 +154,12 @@ def needs_of(answer: object, state: str) -> JsonObject:
         return URL_NEEDS
     if answer is Sampled:
         return {"sampling": {}}
-    if get_origin(answer) is tuple:
-        parts = get_args(answer)
-        if parts == (Root, ...):
-            return {"roots": {}}
+    parts = get_args(answer) if get_origin(answer) is tuple else ()
+    if parts == (Root, ...):
+        return {"roots": {}}
+    if len(parts) > 1:
         return merged([needs_of(part, state) for part in parts])
-    if isinstance(answer, type) and attrs.has(answer):
+    if isinstance(answer, type) and attrs.has(answer) and Question not in answer.__mro__:
         try:
             form_schema(answer)
         except DefinitionError as error:

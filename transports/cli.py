@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ..engine.errors import UsageError
-from .cli_exits import EXITS, exit_of, sentence_of
+from .cli_exits import EXITS, exit_of, root_of, sentence_of
 from .cli_screen import write_line
 from .cli_text import harmless
 
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BaseException as error:  # noqa: BLE001  # the one place where errors become words
         if debug:
             write_line(sys.stderr, harmless(traceback.format_exc()))
-        if not isinstance(error, KeyboardInterrupt):
+        if not isinstance(root_of(error), KeyboardInterrupt):
             write_line(sys.stderr, f"antiphon: {sentence_of(error)}")
         return exit_of(error)
 

@@ -197,7 +197,7 @@ def _target(words: list[str], command: list[str] | None) -> str | list[str]:
     """Take the target from the words, where it does not stand after ``--``."""
     if command is None:
         if not words or not words[0].strip():
-            raise UsageError("Which server? TARGET is a URL or a command line in quotes")
+            raise UsageError("Which server? TARGET is a URL or a command in quotes")
         return words.pop(0)
     if not command:
         raise UsageError("After -- comes the command that starts the server")

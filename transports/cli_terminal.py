@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, TextIO
 
 from rich.console import Console
@@ -39,18 +39,20 @@ class TerminalScreen(Screen):
 
     def show(self, *shown: RenderableType) -> None:
         """Show something that is harmless already, at once."""
-        for renderable in shown:
-            self._console.print(renderable, soft_wrap=isinstance(renderable, Text))
+        with suppress(OSError):  # the terminal is gone
+            for renderable in shown:
+                self._console.print(renderable, soft_wrap=isinstance(renderable, Text))
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         if self._held is not None:
             return
-        bar, task = self._bar = self._bar or self._started()
         described = one_line(message or "")
-        bar.update(
-            task, completed=done, total=total, description=described, amount=amount(done, total)
-        )
-        bar.refresh()
+        with suppress(OSError):
+            bar, task = self._bar = self._bar or self._started()
+            bar.update(
+                task, completed=done, total=total, description=described, amount=amount(done, total)
+            )
+            bar.refresh()
 
     def _started(self) -> tuple[Progress, TaskID]:
         bar = Progress(
@@ -68,9 +70,10 @@ class TerminalScreen(Screen):
         return bar, bar.add_task("", total=None, amount="")
 
     def _stop_bar(self) -> None:
-        if self._bar is not None:
-            self._bar[0].stop()
-            self._bar = None
+        bar, self._bar = self._bar, None
+        if bar is not None:
+            with suppress(OSError):
+                bar[0].stop()
 
     @contextmanager
     def prompting(self) -> Generator[None, None, None]:

@@ -264,8 +264,7 @@ async def test_a_failing_neighbour_ends_a_prompt(desk: Desk) -> None:
 
 async def test_trio_goes_on_while_a_prompt_waits(desk: Desk) -> None:
     async with asked(desk, text):
-        with trio.fail_after(30):
-            await trio.sleep(0)
+        await trio.testing.wait_all_tasks_blocked()
         desk.keys.send_text(ENTER)
 
 

@@ -124,6 +124,12 @@ async def test_a_target_or_option_that_does_not_fit_is_refused(
             raise AssertionError
 
 
+async def test_options_are_checked_before_anything_is_started() -> None:
+    with pytest.raises(UsageError, match="max_rounds"):
+        async with open_client(["/nonexistent/program"], max_rounds=-1):
+            raise AssertionError
+
+
 async def test_an_unknown_option_is_refused() -> None:
     with pytest.raises(TypeError):
         async with open_client(Region(), timeout=3):  # type: ignore[call-arg]

@@ -118,8 +118,8 @@ async def test_answers_come_back_in_the_order_of_the_questions() -> None:
     keys = ["z", "a", "m", "b"]
     sent: list[list[str]] = []
 
-    async def at_random(question: InputRequest) -> Decline:
-        for _ in range(keys.index(question.key)):
+    async def last_first(question: InputRequest) -> Decline:
+        for _ in range(len(keys) - keys.index(question.key)):
             await trio.lowlevel.checkpoint()
         return Decline()
 
@@ -133,5 +133,5 @@ async def test_answers_come_back_in_the_order_of_the_questions() -> None:
                 return Success(request.id, done())
             return Success(request.id, asks({key: form() for key in keys}))
 
-    await Client(Once(), elicitation=at_random).call_tool("t")
+    await Client(Once(), elicitation=last_first).call_tool("t")
     assert sent == [keys]

@@ -115,6 +115,21 @@ async def test_a_reply_that_is_no_json_is_an_invalid_reply(unsayable: Any) -> No
         await Client(MemoryTransport(Scene(serve))).call_tool("t")
 
 
+async def test_a_notification_after_its_request_is_dropped() -> None:
+    exchanges: list[Exchange] = []
+    said = Notification("notifications/message", {"level": "info"})
+
+    async def serve(request: Request, exchange: Exchange) -> JsonObject:
+        exchanges.append(exchange)
+        await exchange.notify(said)
+        return done()
+
+    heard: list[Notification] = []
+    await MemoryTransport(Scene(serve)).exchange(Request(1, "tools/call", {}), heard.append)
+    await exchanges[0].notify(said)
+    assert heard == [said]
+
+
 async def test_progress_passes_through_memory_and_ends_with_its_request() -> None:
     exchanges: list[Exchange] = []
 

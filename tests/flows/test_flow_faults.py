@@ -25,11 +25,7 @@ from antiphon import (
     UsageError,
 )
 from antiphon.flows.states import State
-
-
-@frozen
-class Args:
-    name: str
+from tests.flows.declaring import Args, beginning, flow_class, hinted, moving
 
 
 @frozen
@@ -104,15 +100,8 @@ def test_a_state_that_is_never_reached() -> None:
     [(Confirming, "answered"), (Naming, "answered"), (Baking, "polled"), (Storing, "entered")],
 )
 def test_a_state_that_nobody_handles(state: Any, mark: str) -> None:
-    def declare() -> object:
-        class Wrong(Flow[Args]):
-            async def begin(self, args: Args) -> state:
-                return state()
-
-        return Wrong
-
     name = state.__name__
-    assert fault_of(declare) == (
+    assert fault_of(lambda: flow_class(begin=beginning(state))) == (
         f"nobody handles state {name}: mark a method with @{name}.{mark}"
     )
 
@@ -269,7 +258,7 @@ VAGUE = "is too vague; name each state, Done[...] or Failed that it may return"
         (Any, "Any"),
         (object, "object"),
         (str, "str"),
-        (None, "NoneType"),
+        (type(None), "NoneType"),
         (Done[str] | None, "NoneType"),
         (list[Done[str]], "list[Done[str]]"),
         (Args, "Args"),
@@ -278,42 +267,15 @@ VAGUE = "is too vague; name each state, Done[...] or Failed that it may return"
     ids=str,
 )
 def test_a_return_type_that_is_too_vague(hint: Any, spoken: str) -> None:
-    def declare() -> object:
-        class Wrong(Flow[Args]):
-            async def begin(self, args: Args) -> hint:
-                return Done("")
-
-        return Wrong
-
-    assert fault_of(declare) == f"handler begin: its return type {spoken} {VAGUE}"
+    told = fault_of(lambda: flow_class(begin=beginning(hint)))
+    assert told == f"handler begin: its return type {spoken} {VAGUE}"
 
 
 def test_no_return_type_at_all() -> None:
-    def declare() -> object:
-        async def begin(self: Any, args: Args) -> Any:
-            return Done("")
-
-        del begin.__annotations__["return"]
-        return type("Wrong", (Flow[Args],), {"begin": begin}) and _wrong(begin)
-
-    assert fault_of(lambda: _wrong(_unhinted)) == (
+    begin = hinted(beginning(Any), returns=None)
+    assert fault_of(lambda: flow_class(begin=begin)) == (
         "handler begin: has no return type; name each state and end that it may return"
     )
-    assert declare is not None
-
-
-async def _unhinted(self: Any, args: Args) -> Any:
-    return Done("")
-
-
-del _unhinted.__annotations__["return"]
-
-
-def _wrong(begin_: Any) -> object:
-    class Wrong(Flow[Args]):
-        begin = begin_
-
-    return Wrong
 
 
 # -- what a handler takes ---------------------------------------------------------------------
@@ -362,19 +324,12 @@ def test_a_beginning_that_takes_other_arguments() -> None:
 
 @pytest.mark.parametrize("hint", [Args, Any, object, Args | None, Args | Name])
 def test_a_parameter_may_take_more_than_it_gets(hint: Any) -> None:
-    class Right(Flow[Args]):
-        async def begin(self, args: hint) -> Done[str]:
-            return Done("")
-
-    assert Right.states == ()
+    assert flow_class(begin=hinted(beginning(Done[str]), args=hint)).states == ()
 
 
 def test_a_parameter_without_a_type() -> None:
-    async def begin(self: Any, args: Any) -> Done[str]:
-        return Done("")
-
-    del begin.__annotations__["args"]
-    assert fault_of(lambda: _wrong(begin)) == (
+    begin = hinted(beginning(Done[str]), args=None)
+    assert fault_of(lambda: flow_class(begin=begin)) == (
         "handler begin: its parameter 'args' has no type; it gets Args"
     )
 
@@ -386,9 +341,7 @@ def test_too_few_and_too_many_parameters() -> None:
                 return Baking()
 
             @Baking.polled
-            async def baked(
-                self, at: Baking, call: Call[Args], more: int = 0
-            ) -> Done[str]:
+            async def baked(self, at: Baking, call: Call[Args], more: int = 0) -> Done[str]:
                 return Done("")
 
         return Wrong
@@ -414,13 +367,7 @@ def test_a_trailing_call_needs_no_type() -> None:
     async def begin(self: Any, args: Args, call: Any) -> Done[str]:
         return Done("")
 
-    del begin.__annotations__["call"]
-    begin_ = begin
-
-    class Right(Flow[Args]):
-        begin = begin_
-
-    assert Right.graph.begin.takes_call
+    assert flow_class(begin=hinted(begin, call=None)).graph.begin.takes_call
 
 
 async def _keyword(self: Any, *, args: Args) -> Done[str]:
@@ -433,7 +380,7 @@ async def _variadic(self: Any, *args: Args) -> Done[str]:
 
 @pytest.mark.parametrize("begin", [_keyword, _variadic])
 def test_parameters_that_are_not_plain(begin: Any) -> None:
-    assert fault_of(lambda: _wrong(begin)) == (
+    assert fault_of(lambda: flow_class(begin=begin)) == (
         "handler begin: takes only plain positional parameters"
     )
 
@@ -442,7 +389,7 @@ def test_a_handler_that_does_not_wait() -> None:
     def begin(self: Any, args: Args) -> Done[str]:
         return Done("")
 
-    assert fault_of(lambda: _wrong(begin)) == "handler begin: must be `async def`"
+    assert fault_of(lambda: flow_class(begin=begin)) == "handler begin: must be `async def`"
 
 
 def test_a_wrapped_handler_is_read_through_its_wrapper() -> None:
@@ -453,17 +400,12 @@ def test_a_wrapped_handler_is_read_through_its_wrapper() -> None:
 
         return wrapper
 
-    class Right(Flow[Args]):
-        @logged
-        async def begin(self, args: Args) -> Baking:
-            return Baking()
+    async def baked(self: Any, at: Baking, call: Call[Args]) -> Done[str]:
+        return Done("")
 
-        @Baking.polled
-        @logged
-        async def baked(self, at: Baking, call: Call[Args]) -> Done[str]:
-            return Done("")
-
-    assert [edge.handler for edge in Right.edges] == ["begin", "baked"]
+    flow = flow_class(begin=logged(beginning(Baking)), baked=Baking.polled(logged(baked)))
+    assert [edge.handler for edge in flow.edges] == ["begin", "baked"]
+    assert flow.graph.handlers[Baking, "polled"].takes_call
 
 
 # -- states -----------------------------------------------------------------------------------
@@ -471,34 +413,12 @@ def test_a_wrapped_handler_is_read_through_its_wrapper() -> None:
 
 def asking(state: Any) -> Callable[[], object]:
     """A flow that is right but for its one state."""
-
-    def declare() -> object:
-        class Wrong(Flow[Args]):
-            async def begin(self, args: Args) -> state:
-                return state()
-
-            @state.answered
-            async def answered(self, at: state, answer: Any) -> Done[str]:
-                return Done("")
-
-        return Wrong
-
-    return declare
+    return lambda: flow_class(begin=beginning(state), answered=moving(state, "answered", Done[str]))
 
 
 def polling(state: Any) -> Callable[[], object]:
-    def declare() -> object:
-        class Wrong(Flow[Args]):
-            async def begin(self, args: Args) -> state:
-                return state()
-
-            @state.polled
-            async def polled(self, at: state) -> Done[str]:
-                return Done("")
-
-        return Wrong
-
-    return declare
+    """A flow that is right but for its one state."""
+    return lambda: flow_class(begin=beginning(state), polled=moving(state, "polled", Done[str]))
 
 
 def test_a_state_that_is_no_attrs_class() -> None:
@@ -529,12 +449,10 @@ def test_a_state_with_fields_that_cannot_be_sealed() -> None:
     assert "field 'thing' cannot be sealed" in told[1]
 
 
-@pytest.mark.parametrize("name", ["tag", "version", "upgrade", "progress", "polled"])
+@pytest.mark.parametrize("name", ["tag", "version", "upgrade", "progress"])
 def test_a_field_that_hides_what_every_state_has(name: str) -> None:
     namespace = {"__annotations__": {name: int}, name: field(default=1)}
     state = frozen(type("Hiding", (Polling,), namespace))
-    if name == "polled":
-        return  # the very decorator is gone; the class statement cannot be written
     assert fault_of(polling(state)) == f"state Hiding: a field named {name!r} hides Hiding.{name}"
 
 
@@ -597,12 +515,10 @@ def test_a_state_that_does_not_say_what_answers_it() -> None:
 )
 def test_an_answer_that_no_question_gives(answer: Any) -> None:
     @frozen
-    class Odd(Asking[answer]):  # type: ignore[valid-type]
+    class Odd(Asking[answer]):
         def ask(self) -> Any: ...
 
-    assert fault_of(asking(Odd)).startswith(
-        "state Odd: nothing that can be asked is answered by "
-    )
+    assert fault_of(asking(Odd)).startswith("state Odd: nothing that can be asked is answered by ")
 
 
 def test_a_form_that_is_not_flat() -> None:
@@ -648,36 +564,23 @@ def test_a_form_that_is_not_flat_among_several_questions() -> None:
 )
 def test_what_an_answer_needs_of_the_client(answer: Any, needs: object) -> None:
     @frozen
-    class Right(Asking[answer]):  # type: ignore[valid-type]
+    class Right(Asking[answer]):
         def ask(self) -> Any:
             return Link("", "https://example.org")
 
-    state: Any = Right
-
-    class Asks(Flow[Args]):
-        async def begin(self, args: Args) -> state:
-            return state()
-
-        @state.answered
-        async def answered(self, at: state, answer: Any) -> Done[str]:
-            return Done("")
-
-    assert Asks.needs == needs
+    flow = flow_class(begin=beginning(Right), answered=moving(Right, "answered", Done[str]))
+    assert flow.needs == needs
 
 
 # -- arguments --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("args", [str, dict[str, str], int, None, Any], ids=str)
+@pytest.mark.parametrize("args", [str, dict[str, str], int, type(None), Any], ids=str)
 def test_arguments_that_are_no_attrs_class(args: Any) -> None:
-    def declare() -> object:
-        class Wrong(Flow[args]):  # type: ignore[valid-type]
-            async def begin(self, args: Any) -> Done[str]:
-                return Done("")
-
-        return Wrong
-
-    assert fault_of(declare) == "its arguments, the A of Flow[A], are no attrs class"
+    begin = hinted(beginning(Done[str]), args=args)
+    assert fault_of(lambda: flow_class(args, begin=begin)) == (
+        "its arguments, the A of Flow[A], are no attrs class"
+    )
 
 
 def test_a_flow_that_does_not_say_what_its_arguments_are() -> None:
@@ -688,9 +591,7 @@ def test_a_flow_that_does_not_say_what_its_arguments_are() -> None:
 
         return Wrong
 
-    assert fault_of(declare) == (
-        "it does not say what its arguments are: derive it from Flow[...]"
-    )
+    assert fault_of(declare) == ("it does not say what its arguments are: derive it from Flow[...]")
 
 
 # -- all at once ------------------------------------------------------------------------------

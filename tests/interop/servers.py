@@ -24,6 +24,9 @@ from tests.http_server.serving import serving
 from tests.interop.tap import Tap
 
 Over: TypeAlias = Literal["stdio", "http"]
+HTTP: Final[Over] = "http"
+"""For what does not depend on the transport, since it starts no process."""
+
 ROOT: Final = Path(__file__).resolve().parents[2]
 PATIENCE: Final = 60.0
 """Seconds after which a test has failed; each takes one or two on an idle machine."""

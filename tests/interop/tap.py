@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
+from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 
 from attrs import define, field
@@ -26,11 +27,12 @@ from mcp_types import (
     UnsupportedProtocolVersionErrorData,
 )
 from mcp_types.methods import parse_server_notification, serialize_server_result
+from pydantic import BaseModel
 
 VERSION: Final = "2026-07-28"
 Heard: TypeAlias = SessionMessage | Exception
 
-_ERROR_DATA: Final = {
+_ERROR_DATA: Final[dict[int, type[BaseModel]]] = {
     MISSING_REQUIRED_CLIENT_CAPABILITY: MissingRequiredClientCapabilityErrorData,
     UNSUPPORTED_PROTOCOL_VERSION: UnsupportedProtocolVersionErrorData,
 }
@@ -53,8 +55,13 @@ class Tap:
         receive, send = await self._transport.__aenter__()
         return _Listening(receive, self), _Speaking(send, self)
 
-    async def __aexit__(self, *error: object) -> bool | None:
-        return await self._transport.__aexit__(*error)
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        return await self._transport.__aexit__(kind, error, traceback)
 
     def check(self) -> None:
         """Hold all that was heard against the models of the revision."""
@@ -80,15 +87,33 @@ def _check_result(method: str, result: Mapping[str, Any]) -> None:
     assert {name: known.get(name) for name in result} == dict(result)
 
 
+class _End:
+    """What both ends of the SDK's streams have in common."""
+
+    async def aclose(self) -> None:
+        raise NotImplementedError
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
 @define
-class _Listening:
+class _Listening(_End):
     _inner: ReadStream[Heard]
     _tap: Tap
 
     async def receive(self) -> Heard:
         return self._kept(await self._inner.receive())
 
-    def __aiter__(self) -> _Listening:
+    def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Heard:
@@ -102,15 +127,9 @@ class _Listening:
     async def aclose(self) -> None:
         await self._inner.aclose()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
 
 @define
-class _Speaking:
+class _Speaking(_End):
     _inner: WriteStream[SessionMessage]
     _tap: Tap
 
@@ -121,9 +140,3 @@ class _Speaking:
 
     async def aclose(self) -> None:
         await self._inner.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()

@@ -70,10 +70,10 @@ async def test_cancelled_call_frees_their_handler(over: Over) -> None:
     async with reachable(over, THEIRS) as connect, connect() as client:
         async with trio.open_nursery() as nursery:
 
-            async def call() -> None:
-                await client.call_tool("hang", progress=lambda *_: started.set())
+            async def hang() -> None:
+                await client.call_tool("hang", progress=lambda done, total, told: started.set())
 
-            nursery.start_soon(call)
+            nursery.start_soon(hang)
             await started.wait()
             nursery.cancel_scope.cancel()
         assert (await client.call_tool("until_freed")).text == "freed"

@@ -60,7 +60,12 @@ def person(*answers: ElicitationAnswer) -> Person:
 
 async def test_production_is_confirmed_in_a_second_round(over: Over) -> None:
     async with reachable(over, THEIRS) as connect:
-        asked = person(*[{"region": "prod"}, {"sure": True}, {"region": "eu-west-1"}] * 2)
+        answers: list[ElicitationAnswer] = [
+            {"region": "prod"},
+            {"sure": True},
+            {"region": "eu-west-1"},
+        ]
+        asked = person(*answers * 2)
         async with connect(elicitation=asked) as client:
             for tool in FORMS:
                 prod = await client.call_tool(tool, {"name": "orders"})

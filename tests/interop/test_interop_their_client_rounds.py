@@ -32,7 +32,7 @@ from tests.interop.people import (
     person,
     properties,
 )
-from tests.interop.servers import HARBOUR, PROVISION, REPORT, REVIEW, Over, served
+from tests.interop.servers import HARBOUR, HTTP, PROVISION, REPORT, REVIEW, Over, served
 from tests.interop.test_interop_their_client import text_of
 
 pytestmark = pytest.mark.filterwarnings(
@@ -85,10 +85,10 @@ async def test_refusals_take_their_edges(over: Over) -> None:
     ] * 2
 
 
-async def test_refusals_without_an_edge_are_told_to_the_model(over: Over) -> None:
+async def test_refusals_without_an_edge_are_told_to_the_model() -> None:
     asked = person(DECLINE, CANCEL)
     async with (
-        served(over, PROVISION) as server,
+        served(HTTP, PROVISION) as server,
         server.client(elicitation_callback=asked) as client,
     ):
         declined, cancelled = [
@@ -130,10 +130,10 @@ async def test_client_that_answers_nothing_is_told_what_it_would_have_to_declare
     assert len(tools.tools) == 1
 
 
-async def test_client_whose_round_limit_is_low_says_so(over: Over) -> None:
+async def test_client_whose_round_limit_is_low_says_so() -> None:
     asked = person(accept(name="prod"), accept(sure="no"), accept(name="prod"), accept(sure="no"))
     async with (
-        served(over, PROVISION) as server,
+        served(HTTP, PROVISION) as server,
         server.client(elicitation_callback=asked, input_required_max_rounds=3) as client,
     ):
         with pytest.raises(InputRequiredRoundsExceededError):
@@ -146,9 +146,9 @@ async def test_client_whose_round_limit_is_low_says_so(over: Over) -> None:
 async def test_polls_lead_to_the_report_with_progress(over: Over) -> None:
     heard: list[tuple[float, float | None]] = []
 
-    async def on_progress(done: float, total: float | None, message: str | None) -> None:
-        assert message == f"{done:g} of 3 pages"
-        heard.append((done, total))
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        assert message == f"{progress:g} of 3 pages"
+        heard.append((progress, total))
 
     async with served(over, REPORT) as server, server.client() as client:
         result = await client.call_tool(
@@ -288,7 +288,7 @@ async def test_link_is_agreed_to_once_and_then_waited_for(over: Over) -> None:
     assert link.url == "https://example.org/pay"
 
 
-async def test_form_with_every_field_is_understood_and_filled_in(over: Over) -> None:
+async def test_form_with_every_field_is_understood_and_filled_in() -> None:
     asked = person(
         accept(
             title="Countess",
@@ -302,7 +302,7 @@ async def test_form_with_every_field_is_understood_and_filled_in(over: Over) -> 
         )
     )
     async with (
-        served(over, HARBOUR) as server,
+        served(HTTP, HARBOUR) as server,
         server.client(elicitation_callback=asked) as client,
     ):
         result = await client.call_tool("place_order")
@@ -364,9 +364,9 @@ async def test_state_goes_on_over_another_connection(over: Over) -> None:
     assert result.structured_content == {"name": "orders", "region": "prod"}
 
 
-async def test_answers_may_come_with_the_opening_request(over: Over) -> None:
+async def test_answers_may_come_with_the_opening_request() -> None:
     async with (
-        served(over, PROVISION) as server,
+        served(HTTP, PROVISION) as server,
         server.client(elicitation_callback=person()) as client,
     ):
         result = await client.call_tool(

@@ -226,7 +226,8 @@ def make() -> MCPServer[Any]:
         """Begin, and wait for ever."""
         try:
             await ctx.report_progress(1)
-            await anyio.sleep_forever()
+            while True:
+                await anyio.sleep_forever()
         finally:
             freed.set()
 

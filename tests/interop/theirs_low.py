@@ -54,7 +54,8 @@ async def call_tool(
             params=CreateMessageRequestParams(messages=[message], max_tokens=5)
         )
         return InputRequiredResult(input_requests={"said": asked})
-    state = STATES[(params.arguments or {})["state"]]
+    arguments: dict[str, Any] = params.arguments or {}
+    state = STATES[int(arguments["state"])]
     if params.request_state is None:
         return InputRequiredResult(request_state=state, _meta={"trace": "an interim result"})
     same = params.request_state == state and not params.input_responses
