@@ -47,6 +47,7 @@ from .engine.outcomes import Failed as Failed
 from .engine.questions import Consent as Consent
 from .engine.questions import Form as Form
 from .engine.questions import Link as Link
+from .engine.questions import Question as Question
 from .engine.questions import Together as Together
 from .engine.questions import all_of as all_of
 from .engine.sealing import Codec as Codec

@@ -33,7 +33,7 @@ def hints_of(function: Callable[..., object], what: str) -> dict[str, Any]:
             f"{what}: its type hints cannot be read ({error}); the classes that it names must be "
             "importable at run time, from the module's top level and not under TYPE_CHECKING"
         ) from None
-    except TypeError as error:
+    except (TypeError, SyntaxError, AttributeError) as error:
         raise Unreadable(f"{what}: its type hints cannot be read ({error})") from None
 
 

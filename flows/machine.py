@@ -9,7 +9,7 @@ from typing import Any, cast
 from attrs import frozen
 
 from ..engine.call import Call
-from ..engine.errors import IllegalMove
+from ..engine.errors import IllegalMove, UsageError
 from ..engine.machine import Asks, Frozen, MovesOn, Polls, Wants
 from ..engine.outcomes import Answered, Event, EventKind
 from ..engine.questions import Question, Single, Together
@@ -25,6 +25,14 @@ class FlowMachine:
 
     flow: Flow[Any]
     name: str
+
+    def __attrs_post_init__(self) -> None:
+        cls = type(self.flow)
+        if not hasattr(cls, "graph"):
+            raise UsageError(
+                f"{cls.__name__} is generic: derive a flow from {cls.__name__}[...] that says "
+                "what its arguments are"
+            )
 
     @property
     def _graph(self) -> Graph:

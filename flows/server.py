@@ -66,11 +66,12 @@ class Server(ServerCore):
         return self._function(tool, name=name, title=title)
 
     def _flow(self, flow: Flow[Any], name: str, title: str | None) -> None:
+        machine = FlowMachine(flow, name)
         results = flow.graph.results
         # Results of several types have no one schema that a client could check.
         output = output_schema(results[0], f"Tool {name}") if len(results) == 1 else None
         described = _described(name, title, flow.description())
-        self._add(FlowMachine(flow, name), flow.args_type, described, output)
+        self._add(machine, flow.args_type, described, output)
 
     def _function(self, function: Function, *, name: str | None, title: str | None) -> Function:
         called = name or function.__name__

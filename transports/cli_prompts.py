@@ -6,7 +6,6 @@ close; then it puts the terminal back as it was, and only then the cancellation 
 
 from __future__ import annotations
 
-import os
 import termios
 import threading
 from collections.abc import Callable, Sequence
@@ -92,7 +91,7 @@ class TerminalPrompts:
     def forget_typed(self) -> None:
         """Drop what was typed before there was a question: nobody consents in advance."""
         clear_typeahead(self._input)
-        if os.isatty(self._input.fileno()):
+        with suppress(termios.error):  # it is no terminal, or gone
             termios.tcflush(self._input.fileno(), termios.TCIFLUSH)
 
     async def _ask(self, make: Callable[[], questionary.Question]) -> object:
@@ -158,7 +157,7 @@ class _Prompt:
             return self._app.run(
                 self._leave_if_unwanted, set_exception_handler=False, handle_sigint=False
             )
-        except (EOFError, KeyboardInterrupt):
+        except (EOFError, OSError):
             raise Dismissed from None  # the terminal is gone
         finally:
             with suppress(trio.RunFinishedError):

@@ -5,7 +5,6 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-import trio
 
 from tests.cli.running import (
     CLEAR,
@@ -17,7 +16,6 @@ from tests.cli.running import (
     SPACE,
     Terminal,
     at_terminal,
-    served,
     serving,
 )
 

@@ -1,0 +1,42 @@
+"""The public names, and what importing them costs."""
+
+import subprocess
+import sys
+
+import pytest
+
+import antiphon
+
+NAMES = """
+Accept Acting AnswerInvalid AntiphonError Asked Asking Audio AuditEntry Backoff Call CallError
+Cancel Client Codec Consent Conversation DeadlineExceeded Decline DefinitionError Done Edge Email
+EmbeddedResource Failed Flow Form FormRequest IllegalMove Image InvalidReply LegTimeout Limits Link
+ListRoots MemoryTransport Meta PeerError PeopleTimeout Polling Principal Progress ProtocolError
+Question QuestionRefused ResourceLink Root RootsRequest RoundsExceeded Sample Sampled
+SamplingMessage SamplingReply SamplingRequest SealingError Server ServerError Text Together ToolError TransportLost
+UnreadableDump Uri UrlRequest UsageError VersionMismatch Waiting WorldError all_of choice_of
+connect_client generate_key http_app open_child open_client open_http run_stdio serve_lines
+serve_stdio walk
+""".split()  # noqa: SIM905  # a list that is read and compared in review
+
+
+def test_the_public_names_are_these() -> None:
+    rooms = {"engine", "flows", "transports", "annotations", "import_module"}
+    public = {name for name in dir(antiphon) if not name.startswith("_")}
+    assert sorted(public - rooms - {"TYPE_CHECKING", "Any"}) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_name_is_there(name: str) -> None:
+    assert getattr(antiphon, name) is not None
+
+
+def test_another_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="'antiphon' has no attribute 'Sever'"):
+        _ = antiphon.Sever  # type: ignore[attr-defined]  # pyright: ignore
+
+
+@pytest.mark.parametrize("module", ["httpx2", "hypercorn", "questionary", "rich", "h11"])
+def test_a_server_author_does_not_wait_for(module: str) -> None:
+    program = f"import sys, antiphon; antiphon.run_stdio; sys.exit({module!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
