@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Final, TypeAlias, Union, cast
 
 import msgspec
-from attrs import frozen
+from attrs import field, frozen
 
 from .errors import (
     INVALID_PARAMS,
@@ -45,7 +45,7 @@ class Request:
 
     id: RequestId
     method: str
-    params: JsonObject
+    params: JsonObject = field(repr=False)  # they may hold answers and sealed states
 
 
 @frozen
@@ -53,7 +53,7 @@ class Notification:
     """A one-way message; it is never answered."""
 
     method: str
-    params: JsonObject
+    params: JsonObject = field(repr=False)
 
 
 @frozen
@@ -61,7 +61,7 @@ class Success:
     """The reply to a request that was served."""
 
     id: RequestId
-    result: JsonObject
+    result: JsonObject = field(repr=False)
 
 
 @frozen
@@ -148,14 +148,29 @@ def dumps(value: object) -> bytes:
     """Encode one JSON value compactly, in UTF-8, on one line.
 
     Raises:
-        UsageError: the value cannot be said in JSON (a lone surrogate, a foreign type).
+        UsageError: the value cannot be said in JSON (a lone surrogate, NaN, a foreign type).
     """
     try:
-        return _encoder.encode(value)
+        text = _encoder.encode(value)
     except UnicodeEncodeError:
         raise UsageError("A text with a lone surrogate cannot be sent as JSON") from None
     except (TypeError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
         raise UsageError(f"The value cannot be sent as JSON: {error}") from None
+    # The encoder writes null for NaN: only a text that holds a null needs a second look.
+    if b"null" in text and not is_finite(value):
+        raise UsageError("NaN and infinities cannot be sent as JSON")
+    return text
+
+
+def is_finite(value: object) -> bool:
+    """Whether a JSON value holds no NaN and no infinity."""
+    if isinstance(value, float):
+        return value - value == 0
+    if isinstance(value, dict):
+        return all(map(is_finite, cast("dict[str, object]", value).values()))
+    if isinstance(value, list | tuple):
+        return all(map(is_finite, cast("list[object]", value)))
+    return True
 
 
 def read_message(data: bytes | bytearray | memoryview, limits: Limits = DEFAULT_LIMITS) -> Message:

@@ -22,7 +22,7 @@ from cattrs.errors import StructureHandlerNotFoundError
 from cattrs.preconf.msgspec import make_converter
 
 from .errors import DefinitionError, UsageError
-from .jsonrpc import JsonObject, JsonValue
+from .jsonrpc import JsonObject, JsonValue, is_finite
 
 T = TypeVar("T")
 
@@ -183,16 +183,6 @@ def plain(value: object) -> JsonValue:
         made = cast(JsonValue, msgspec.to_builtins(_converter.unstructure(value), str_keys=True))
     except (TypeError, ValueError, msgspec.MsgspecError) as error:
         raise UsageError(f"{type(value).__name__} has no JSON form: {error}") from None
-    if not _finite(made):
+    if not is_finite(made):
         raise UsageError("NaN and infinities have no JSON form")
     return made
-
-
-def _finite(value: JsonValue) -> bool:
-    if isinstance(value, float):
-        return value - value == 0
-    if isinstance(value, dict):
-        return all(map(_finite, value.values()))
-    if isinstance(value, list | tuple):
-        return all(map(_finite, cast("list[JsonValue]", value)))
-    return True

@@ -15,7 +15,14 @@ from typing import Final
 import trio
 from attrs import define, field
 
-from ..engine.errors import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, ProtocolError, UsageError
+from ..engine.errors import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ProtocolError,
+    UsageError,
+)
 from ..engine.exchange import Exchange, RequestHandler
 from ..engine.jsonrpc import (
     Failure,
@@ -165,6 +172,8 @@ class _Connection:
         try:
             message = read_message(line, self._limits)
         except ProtocolError as error:
+            if error.code == INVALID_PARAMS and error.id is None:
+                return  # a notification: whatever is wrong with it, it is not answered
             # The JSON door reads an id only out of JSON.
             id = readable_id(line) if error.code == PARSE_ERROR else None
             self._say(failure(error, id))

@@ -7,7 +7,6 @@ import pytest
 import trio
 
 from antiphon.engine.asked import Accept, Cancel, Decline
-from antiphon.transports import cli_asking
 from antiphon.transports.cli_answers import Answers
 from antiphon.transports.cli_asking import Asker, Manner
 from antiphon.transports.cli_screen import Screen
@@ -159,7 +158,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         pages.append(url)
         return len(pages) == 1
 
-    monkeypatch.setattr(cli_asking.webbrowser, "open", open_page)
+    monkeypatch.setattr("webbrowser.open", open_page)
     return pages
 
 

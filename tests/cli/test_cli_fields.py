@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from antiphon.engine.asked_form import AskedForm, Field, read_form
+from antiphon.engine.jsonrpc import JsonValue
 from antiphon.transports.cli_fields import (
     Given,
     checked,
@@ -20,7 +21,7 @@ from antiphon.transports.cli_values import Pair, Unfit
 
 def one(required: bool = True, **schema: Any) -> tuple[AskedForm, Field]:
     """A form of one field, and the field."""
-    needs = ["f"] if required else []
+    needs: list[JsonValue] = ["f"] if required else []
     form = read_form({"type": "object", "properties": {"f": schema}, "required": needs})
     return form, form.fields[0]
 
@@ -64,7 +65,7 @@ def test_a_field_says_what_it_wants(schema: dict[str, Any], words: str) -> None:
         ({"type": ["integer", "null"]}, "", None),
     ],
 )
-def test_a_text_becomes_a_value(schema: dict[str, Any], text: str, value: object) -> None:
+def test_a_text_becomes_a_value(schema: dict[str, Any], text: str, value: JsonValue) -> None:
     assert from_text(*one(**schema), text) == Given(value)
 
 
@@ -161,7 +162,9 @@ def test_a_default_is_typed_in_exactly_or_not_at_all(schema: dict[str, Any], lin
         (CHOICES, [Pair("f", "[]")], []),
     ],
 )
-def test_a_pair_becomes_a_value(schema: dict[str, Any], given: list[Pair], value: object) -> None:
+def test_a_pair_becomes_a_value(
+    schema: dict[str, Any], given: list[Pair], value: JsonValue
+) -> None:
     assert from_pairs(*one(**schema), given) == Given(value)
 
 
@@ -183,7 +186,8 @@ def test_a_pair_that_does_not_fit_is_refused(
 
 
 def test_a_value_is_read_as_a_person_would() -> None:
-    assert [shown(value) for value in (None, True, False, ["a", "b"], [], "\x1b[1mx", 5)] == [
+    values: list[JsonValue] = [None, True, False, ["a", "b"], [], "\x1b[1mx", 5]
+    assert [shown(value) for value in values] == [
         "none",
         "yes",
         "no",

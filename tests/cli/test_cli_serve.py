@@ -5,6 +5,7 @@ import signal
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -14,7 +15,7 @@ from antiphon.flows.server import Server
 from antiphon.transports.serve import load
 from tests.cli.running import ROOT, Ended, call_at, read_until, run, running
 
-LIST = {
+LIST: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "tools/list",
@@ -156,9 +157,9 @@ async def test_a_server_is_served_over_http_until_a_signal(
 async def test_any_asgi_application_is_served_over_http(tmp_path: Path) -> None:
     (tmp_path / "other.py").write_text(TAKES_NONE)
     async with running("serve", "other:app", *HTTP, cwd=tmp_path) as process:
-        line = await read_until(process.stderr, "Serving http://")
-        line = await read_until(process.stderr, "\n") if "\n" not in line[-6:] else line
-        port = int(line.strip().rpartition(":")[2])
+        said = await read_until(process.stderr, "\nServing http://127.0.0.1:")
+        said += "" if said.endswith("\n") else await read_until(process.stderr, "\n")
+        port = int(said.strip().rpartition(":")[2])
         async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
             await stream.send_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert b" 418 " in await stream.receive_some()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -211,3 +212,12 @@ def test_floats_are_written_as_python_reads_them() -> None:
         assert isinstance(back, float)
         assert math.copysign(1.0, back) == math.copysign(1.0, number)
         assert back == number
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")], ids=str)
+@pytest.mark.parametrize("around", [lambda v: v, lambda v: [None, v], lambda v: {"a": [{"b": v}]}])
+def test_what_json_cannot_say_of_a_number_is_not_sent_as_null(
+    value: float, around: Callable[[float], object]
+) -> None:
+    with pytest.raises(UsageError, match="NaN and infinities"):
+        dumps(around(value))

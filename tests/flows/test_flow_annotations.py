@@ -76,26 +76,21 @@ async def test_a_flow_of_text_hints_is_read_and_runs() -> None:
 # -- names that are not there -----------------------------------------------------------------
 
 
-@frozen
-class Local(Polling):
-    pass
-
-
 def test_a_class_that_only_a_function_knows_is_named_with_what_to_do() -> None:
     @frozen
     class Inside(Polling):
         pass
 
+    async def begin(self: Any, args: Args) -> Inside:
+        return Inside()
+
     with pytest.raises(DefinitionError) as caught:
-
-        class Wrong(Flow[Args]):
-            async def begin(self, args: Args) -> Inside:
-                return Inside()
-
-    assert caught.value.faults == (
+        flow_class(Args, begin=begin)
+    (fault,) = caught.value.faults
+    assert fault == (
         "handler begin: its type hints cannot be read (name 'Inside' is not defined); the classes "
         "that it names must be importable at run time, from the module's top level and not under "
-        "TYPE_CHECKING",
+        "TYPE_CHECKING"
     )
 
 
@@ -234,11 +229,11 @@ def test_a_flow_without_attrs_is_a_flow_too() -> None:
 
 def test_a_generic_flow_has_no_graph_of_its_own() -> None:
     @frozen
-    class Generic_(Flow[A], Generic[A]):
+    class Open(Flow[A], Generic[A]):
         async def begin(self, args: A) -> Done[str]:
             return Done("")
 
-    assert not hasattr(Generic_, "graph")
+    assert not hasattr(Open, "graph")
 
 
 @pytest.mark.parametrize(
@@ -250,7 +245,8 @@ def test_a_flow_is_called_as_its_class(written: str, name: str) -> None:
         return Done("")
 
     bare = flow_class(Args, begin=begin)
-    assert type(written, (bare,), {}).name == name
+    named: Any = type(written, (bare,), {})
+    assert named.name == name
 
 
 def test_a_class_keyword_is_refused_since_attrs_would_lose_it() -> None:
