@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from abc import ABC
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
@@ -34,9 +35,13 @@ def _moment(value: datetime.datetime) -> object:
     zone = value.tzinfo
     if isinstance(zone, ZoneInfo) and zone.key:
         return [value.replace(tzinfo=None).isoformat(), zone.key, value.fold]
-    if zone is None and value.fold:
-        return [value.isoformat(), "", value.fold]
+    if value.fold:
+        return [_iso(value), "", value.fold]
     return _iso(value)
+
+
+def _time_of_day(value: datetime.time) -> object:
+    return [_iso(value), value.fold] if value.fold else _iso(value)
 
 
 def _iso(value: datetime.datetime | datetime.time) -> str:
@@ -50,8 +55,13 @@ def _from_moment(value: str | list[Any]) -> datetime.datetime:
     if isinstance(value, str):
         return datetime.datetime.fromisoformat(value)
     text, key, fold = value
-    zone = ZoneInfo(key) if key else None
-    return datetime.datetime.fromisoformat(text).replace(tzinfo=zone, fold=fold)
+    moment = datetime.datetime.fromisoformat(text).replace(fold=fold)
+    return moment.replace(tzinfo=ZoneInfo(key)) if key else moment
+
+
+def _from_time_of_day(value: str | list[Any]) -> datetime.time:
+    text, fold = (value, 0) if isinstance(value, str) else value
+    return datetime.time.fromisoformat(text).replace(fold=fold)
 
 
 def _timedelta_parts(value: datetime.timedelta) -> list[int]:
@@ -66,15 +76,19 @@ def _timedelta(value: list[int]) -> datetime.timedelta:
 _EXACT: Final[tuple[tuple[type, Callable[[Any], object], Callable[[Any], object]], ...]] = (
     (datetime.datetime, _moment, _from_moment),
     (datetime.date, datetime.date.isoformat, datetime.date.fromisoformat),
-    (datetime.time, _iso, datetime.time.fromisoformat),
+    (datetime.time, _time_of_day, _from_time_of_day),
     (datetime.timedelta, _timedelta_parts, _timedelta),
     (Decimal, str, Decimal),
     (UUID, str, UUID),
 )
 
 
-def _is_enum(kind: object) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Enum)
+class _TextEnum(ABC):
+    """Every enum of text or bytes: a virtual base, since to cattrs it is a ``str`` first."""
+
+    @classmethod
+    def __subclasshook__(cls, kind: type) -> bool:
+        return issubclass(kind, Enum) and issubclass(kind, str | bytes)
 
 
 def _enum_value(member: Enum) -> object:
@@ -84,7 +98,8 @@ def _enum_value(member: Enum) -> object:
 def _converter() -> MsgpackConverter:
     converter = make_converter(forbid_extra_keys=True, detailed_validation=False)
     # An IntEnum is an int to cattrs, and none to a packing that keeps types.
-    converter.register_unstructure_hook_func(_is_enum, _enum_value)
+    converter.register_unstructure_hook(Enum, _enum_value)
+    converter.register_unstructure_hook(_TextEnum, _enum_value)
     for kind, unstructure, structure in _EXACT:
         converter.register_unstructure_hook(kind, unstructure)
         converter.register_structure_hook(kind, _ignoring_type(structure))
@@ -192,7 +207,7 @@ class Freezer:
             if (fault := self._misfit(getattr(state, field.name), field.type))
         ]
         if not faults:
-            faults = [str(error) if isinstance(error, SealingError) else type(error).__name__]
+            faults = [_whole(error)]
         return f"State {type(state).__name__} cannot be sealed: {'; '.join(faults)}"
 
     def _misfit(self, value: object, kind: Any) -> str:  # noqa: ANN401  # a field's type
@@ -205,6 +220,13 @@ class Freezer:
         except Exception as error:  # noqa: BLE001  # any hook of any field type may fail
             return f"cannot be carried ({type(error).__name__})"
         return "would come back different: declare the exact type of its value"
+
+
+def _whole(error: Exception | None) -> str:
+    """What is wrong with a state whose fields are all right one by one."""
+    if error is None:
+        return "it would come back different: a field that __init__ does not take is not kept"
+    return str(error) if isinstance(error, SealingError) else type(error).__name__
 
 
 def _is_version(value: object) -> bool:
@@ -228,7 +250,8 @@ def _same(one: object, other: object) -> bool:
             _same(getattr(one, name), getattr(other, name)) for name in names
         )
     if one == other:
-        return True
+        # A member of a StrEnum is equal to its text, but it is not that text.
+        return not isinstance(one, Enum) or type(one) is type(other)
     if type(one) is not type(other):
         return False
     if isinstance(one, Mapping):

@@ -42,28 +42,29 @@ def run_call(options: CallOptions, *, debug: bool = False) -> int:
     with _surroundings(debug=debug, interactive=not options.decline) as (screen, desk):
         manner = Manner(decline=options.decline, open_links=options.open_links)
         asker = Asker(Answers(options.answers), screen, desk, manner)
-        command = partial(_call, options, asker, screen)
-        return _run(command, options.connection.deadline)
+        return trio.run(_until_signalled, partial(_call, options, asker, screen))
 
 
 def run_list(options: Connection, *, debug: bool = False) -> int:
     """List a server's tools; the exit status."""
     with _surroundings(debug=debug, interactive=False) as (screen, _):
-        return _run(partial(_list, options, screen), options.deadline)
+        return trio.run(_until_signalled, partial(_list, options, screen))
 
 
 # -- commands ---------------------------------------------------------------------------------
 
 
 async def _call(options: CallOptions, asker: Asker, screen: Screen) -> int:
-    given = _client_options(options.connection, screen)
+    connection = options.connection
+    given = _client_options(connection, screen)
     given["elicitation"] = asker
-    async with open_client(options.connection.target, **given) as client:
-        tool = await _find(client, options.tool)
-        arguments = typed_arguments(options.pairs, options.whole, tool.input_schema)
-        result = await client.call_tool(tool.name, arguments, progress=screen.progress)
+    async with open_client(connection.target, **given) as client:
+        with _deadline(connection.deadline):
+            tool = await _find(client, options.tool)
+            arguments = typed_arguments(options.pairs, options.whole, tool.input_schema)
+            result = await client.call_tool(tool.name, arguments, progress=screen.progress)
         screen.close()
-        _print_result(result, screen, json=options.connection.json)
+        _print_result(result, screen, json=connection.json)
     for key in asker.answers.unused:
         screen.say(f"--answer {key}=… was never asked for")
     if asker.unanswered:
@@ -91,7 +92,8 @@ def _print_result(result: CallToolResult, screen: Screen, *, json: bool) -> None
 
 async def _list(options: Connection, screen: Screen) -> int:
     async with open_client(options.target, **_client_options(options, screen)) as client:
-        tools = await client.list_tools()
+        with _deadline(options.deadline):
+            tools = await client.list_tools()
         if options.json:
             print_out(as_json([tool_json(tool) for tool in tools]))
         else:
@@ -129,29 +131,25 @@ def print_out(text: str) -> None:
 # -- around a command -------------------------------------------------------------------------
 
 
-def _run(command: Callable[[], Awaitable[int]], deadline: float) -> int:
-    return trio.run(_within, command, deadline)
+@contextmanager
+def _deadline(seconds: float) -> Generator[None, None, None]:
+    """Cancel what runs longer, prompts included, and say so; closing is not hurried by it."""
+    with trio.move_on_after(seconds) as scope:
+        yield
+    if scope.cancelled_caught:
+        raise DeadlineExceeded(f"No result within the deadline, {seconds:g} s; it was cancelled")
 
 
-async def _within(command: Callable[[], Awaitable[int]], deadline: float) -> int:
-    """Run a command until it ends, its deadline passes or a signal ends it.
-
-    Raises:
-        DeadlineExceeded: the deadline passed first.
-    """
-    status: int | None = None
+async def _until_signalled(command: Callable[[], Awaitable[int]]) -> int:
+    """Run a command until it ends or a signal ends it; the exit status."""
+    status = 0
     stopped_by: list[int] = []
     with trio.open_signal_receiver(*SIGNALS) as signals:
         async with background() as nursery:
             nursery.start_soon(_heed, signals, stopped_by, nursery.cancel_scope)
-            with trio.move_on_after(deadline):
-                status = await command()
+            status = await command()
             nursery.cancel_scope.cancel()
-    if stopped_by:
-        return 128 + stopped_by[0]
-    if status is None:
-        raise DeadlineExceeded(f"No result within the deadline, {deadline:g} s; it was cancelled")
-    return status
+    return 128 + stopped_by[0] if stopped_by else status
 
 
 async def _heed(

@@ -17,6 +17,7 @@ from tests.cli.running import (
     Terminal,
     at_terminal,
     read_until,
+    served,
     serving,
 )
 
@@ -74,8 +75,8 @@ async def test_every_kind_of_field_is_filled_in(url: str) -> None:
         assert terminal.is_sane
 
 
-async def test_an_answer_is_changed_before_it_is_sent(url: str) -> None:
-    async with at_terminal("call", url, "travel") as terminal:
+async def test_an_answer_is_changed_before_it_is_sent() -> None:
+    async with at_terminal(*served("call", "travel")) as terminal:
         await terminal.see("Rome")
         await terminal.type(ENTER)
         await terminal.see("Change an answer")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -215,9 +214,7 @@ def test_floats_are_written_as_python_reads_them() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")], ids=str)
-@pytest.mark.parametrize("around", [lambda v: v, lambda v: [None, v], lambda v: {"a": [{"b": v}]}])
-def test_what_json_cannot_say_of_a_number_is_not_sent_as_null(
-    value: float, around: Callable[[float], object]
-) -> None:
-    with pytest.raises(UsageError, match="NaN and infinities"):
-        dumps(around(value))
+def test_what_json_cannot_say_of_a_number_is_not_sent_as_null(value: float) -> None:
+    for holder in (value, [None, value], {"a": [{"b": value}]}):
+        with pytest.raises(UsageError, match="NaN and infinities"):
+            dumps(holder)

@@ -107,20 +107,14 @@ async def test_production_that_is_refused_is_told(
     )
 
 
-@pytest.mark.parametrize(
-    ("refuse", "told"),
-    [
-        (
-            Step.decline,
-            "provision: the user declined to answer, so nothing more was done. Do not retry.",
-        ),
-        (
-            Step.cancel,
-            "provision: the user closed the question without answering, so nothing more was done. "
-            "Ask the user before calling again.",
-        ),
-    ],
+DECLINED = "provision: the user declined to answer, so nothing more was done. Do not retry."
+CLOSED = (
+    "provision: the user closed the question without answering, so nothing more was done. "
+    "Ask the user before calling again."
 )
+
+
+@pytest.mark.parametrize(("refuse", "told"), [(Step.decline, DECLINED), (Step.cancel, CLOSED)])
 async def test_a_refusal_without_a_method_ends_in_words_for_a_model(
     refuse: Callable[[Step], Awaitable[Step]], told: str
 ) -> None:
@@ -197,7 +191,12 @@ async def test_a_safe_change_passes() -> None:
     }
     step = await step.answer(SAFE, ROOTS)
     assert step.end == Done(
-        Review("approve", "safe by the model's opinion", "SAFE, a typo", ["file:///work", "file:///lib"])
+        Review(
+            "approve",
+            "safe by the model's opinion",
+            "SAFE, a typo",
+            ["file:///work", "file:///lib"],
+        )
     )
 
 

@@ -23,6 +23,7 @@ from antiphon import (
 from examples.provision import ChoosingRegion, ConfirmingProd, Provision
 from examples.review import ReviewChange
 from examples.slow_report import Printing, SlowReport
+from tests.flows.declaring import beginning, flow_class
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 EXAMPLES: list[type[Flow[Any]]] = [Provision, ReviewChange, SlowReport]
@@ -220,18 +221,14 @@ def test_a_flow_with_an_edge_of_each_kind() -> None:
     }
 
 
-def test_a_handler_may_take_several_edges() -> None:
-    @frozen
-    class Twice(Flow[Args]):
-        async def begin(self, args: Args) -> Waiting | Storing:
-            return Waiting()
+def test_a_handler_may_take_edges_of_several_states() -> None:
+    async def moved(self: Any, at: Waiting | Storing) -> Done[str]:
+        return Done("")
 
-        @Waiting.polled
-        @Storing.entered
-        async def moved(self, at: Waiting | Storing) -> Done[str]:
-            return Done("")
-
-    assert [(edge.source, edge.event) for edge in Twice.edges[2:]] == [
+    either: Any = moved
+    both = Waiting.polled(Storing.entered(either))
+    flow = flow_class(begin=beginning(Waiting | Storing), moved=both)
+    assert [(edge.source, edge.event) for edge in flow.edges[2:]] == [
         (Waiting, "polled"),
         (Storing, "entered"),
     ]

@@ -1,0 +1,530 @@
+"""How a flow moves: events, steps that follow at once, and moves that are none."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+from attrs import define, field, frozen
+
+from antiphon import (
+    Acting,
+    Asking,
+    Call,
+    Consent,
+    Done,
+    Failed,
+    Flow,
+    Form,
+    IllegalMove,
+    Limits,
+    Link,
+    ListRoots,
+    Polling,
+    Root,
+    SealingError,
+    Together,
+    UsageError,
+    all_of,
+    walk,
+)
+from antiphon.engine.jsonrpc import JsonObject
+from antiphon.engine.outcomes import (
+    Answered,
+    Entered,
+    Event,
+    Polled,
+    Refused,
+    Unavailable,
+    Unusable,
+)
+from antiphon.flows.testing import EVERYTHING, Step
+
+
+@frozen
+class Args:
+    name: str = ""
+
+
+@frozen
+class Name:
+    name: str
+
+
+@frozen
+class Yes:
+    sure: bool = False
+
+
+@frozen
+class Naming(Asking[Name]):
+    options: tuple[str, ...] = ()
+
+    def ask(self) -> Form[Name]:
+        choices = {"name": self.options} if self.options else None
+        return Form("Which name?", Name, choices=choices)
+
+
+@frozen
+class Waiting(Polling):
+    pass
+
+
+@frozen
+class Storing(Acting):
+    left: int = 0
+
+
+# -- events and calls -------------------------------------------------------------------------
+
+
+@define
+class Log:
+    events: list[tuple[str, Event | None, int]] = field(factory=list[tuple[str, Event | None, int]])
+
+    def note(self, call: Call[Args]) -> None:
+        self.events.append((call.args.name, call.event, call.round))
+
+
+@frozen
+class Logged(Flow[Args]):
+    """Each handler notes what made it run."""
+
+    log: Log
+
+    async def begin(self, args: Args, call: Call[Args]) -> Naming:
+        self.log.note(call)
+        return Naming()
+
+    @Naming.answered
+    async def named(self, at: Naming, name: Name, call: Call[Args]) -> Storing:
+        self.log.note(call)
+        return Storing()
+
+    @Naming.refused
+    async def refused(self, at: Naming, call: Call[Args]) -> Failed:
+        self.log.note(call)
+        return Failed("refused")
+
+    @Naming.unusable
+    async def unusable(self, at: Naming, call: Call[Args]) -> Failed:
+        self.log.note(call)
+        return Failed("unusable")
+
+    @Naming.unavailable
+    async def unavailable(self, at: Naming, call: Call[Args]) -> Waiting:
+        self.log.note(call)
+        return Waiting()
+
+    @Storing.entered
+    async def stored(self, at: Storing, call: Call[Args]) -> Waiting:
+        self.log.note(call)
+        return Waiting()
+
+    @Waiting.polled
+    async def waited(self, at: Waiting, call: Call[Args]) -> Done[str]:
+        self.log.note(call)
+        return Done("done")
+
+
+async def logged(capabilities: JsonObject = EVERYTHING) -> tuple[Step, Log]:
+    log = Log()
+    return await walk(Logged(log), Args("a"), capabilities=capabilities), log
+
+
+async def test_a_handler_learns_what_made_it_run() -> None:
+    step, log = await logged()
+    step = await step.answer(Name("b"))
+    step = await step.poll()
+    assert step.end == Done("done")
+    assert log.events == [
+        ("a", None, 1),
+        ("a", Answered(Name("b")), 2),
+        ("a", Entered(), 2),
+        ("a", Polled(), 3),
+    ]
+
+
+async def test_a_refusal_says_which() -> None:
+    step, log = await logged()
+    await step.decline()
+    await step.cancel()
+    assert log.events[1:] == [("a", Refused("declined"), 2), ("a", Refused("cancelled"), 2)]
+
+
+async def test_an_answer_of_no_use_says_why() -> None:
+    step, log = await logged()
+    for _ in range(3):
+        step = await step.respond({"naming": {"action": "accept"}})
+    assert step.end == Failed("unusable")
+    assert log.events[-1] == ("a", Unusable('"name" is a required property'), 4)
+
+
+async def test_a_client_that_cannot_be_asked_says_what_is_missing() -> None:
+    step, log = await logged({"roots": {}})
+    assert step.state == Waiting()
+    assert log.events[-1] == ("a", Unavailable({"elicitation": {"form": {}}}), 1)
+
+
+async def test_an_answer_that_comes_in_time_is_taken_though_nothing_was_declared() -> None:
+    step, _ = await logged()
+    bare = await walk(Logged(Log()), Args("a"), capabilities={})
+    assert bare.state == Waiting()
+    assert (await step.answer(Name("b"))).state == Waiting()
+
+
+# -- steps that follow at once ----------------------------------------------------------------
+
+
+@frozen
+class Counting(Flow[Args]):
+    steps: int
+
+    async def begin(self, args: Args) -> Storing:
+        return Storing(self.steps)
+
+    @Storing.entered
+    async def stored(self, at: Storing) -> Storing | Done[str]:
+        return Storing(at.left - 1) if at.left else Done("counted")
+
+
+async def test_automatic_states_run_on_in_the_same_round() -> None:
+    step = await walk(Counting(50), Args())
+    assert (step.end, step.round) == (Done("counted"), 1)
+
+
+async def test_an_endless_loop_is_stopped_and_named() -> None:
+    with pytest.raises(UsageError, match="'counting' moved 100 times in one round"):
+        await walk(Counting(10**9), Args())
+    limits = Limits(steps=3)
+    assert (await walk(Counting(2), Args(), limits=limits)).end == Done("counted")
+    with pytest.raises(UsageError, match="limit steps"):
+        await walk(Counting(3), Args(), limits=limits)
+
+
+@frozen
+class Asked(Flow[Args]):
+    async def begin(self, args: Args) -> Naming | Done[str]:
+        return Naming()
+
+    @Naming.answered
+    async def named(self, at: Naming, name: Name) -> Naming | Done[str]:
+        return Naming() if name.name == "again" else Done(name.name)
+
+    @Naming.unavailable
+    async def unavailable(self, at: Naming) -> Naming | Done[str]:
+        return at
+
+
+async def test_an_unavailable_edge_that_leads_back_is_a_loop_too() -> None:
+    with pytest.raises(UsageError, match="moved 100 times"):
+        await walk(Asked(), Args(), capabilities={})
+
+
+# -- the same question ------------------------------------------------------------------------
+
+
+async def test_the_same_question_put_too_often_ends_the_call_and_names_the_state() -> None:
+    step = await walk(Asked(), Args())
+    for _ in range(4):
+        step = await step.answer(Name("again"))
+        assert step.state == Naming()
+    step = await step.answer(Name("again"))
+    assert step.end == Failed(
+        "asked: the same question (Naming) was put 5 times without getting any further, so nothing "
+        "more was done."
+    )
+
+
+async def test_silence_and_the_same_answer_count_alike() -> None:
+    step = await walk(Asked(), Args(), limits=Limits(repeats=3))
+    step = await step.respond({})
+    step = await step.answer(Name("again"))
+    assert step.state == Naming()
+    assert isinstance((await step.respond({"unknown": {}})).end, Failed)
+
+
+@frozen
+class Turning(Flow[Args]):
+    async def begin(self, args: Args) -> Naming:
+        return Naming(("0",))
+
+    @Naming.answered
+    async def named(self, at: Naming, name: Name) -> Naming | Done[str]:
+        return Naming((str(int(name.name) + 1),))
+
+
+async def test_a_state_that_changes_gets_further() -> None:
+    step = await walk(Turning(), Args())
+    for number in range(30):
+        step = await step.answer(Name(str(number)))
+        assert step.state == Naming((str(number + 1),))
+
+
+async def test_polls_are_not_counted_as_questions() -> None:
+    @frozen
+    class Patient(Flow[Args]):
+        async def begin(self, args: Args) -> Waiting:
+            return Waiting()
+
+        @Waiting.polled
+        async def waited(self, at: Waiting) -> Waiting | Done[str]:
+            return at
+
+    step = await walk(Patient(), Args())
+    for _ in range(50):
+        step = await step.poll()
+    assert step.state == Waiting()
+
+
+# -- moves that are none ----------------------------------------------------------------------
+
+
+@frozen
+class Returning(Flow[Args]):
+    """Returns whatever it was made with."""
+
+    value: object
+
+    async def begin(self, args: Args) -> Naming | Done[str]:
+        return cast("Naming", self.value)
+
+    @Naming.answered
+    async def named(self, at: Naming, name: Name) -> Naming | Done[str]:
+        return cast("Naming", self.value)
+
+
+@frozen
+class Heir(Naming):
+    pass
+
+
+class Finished(Done[str]):
+    pass
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, Failed("x"), Waiting(), Heir(), Finished(""), "text", Naming, Naming.ask, [Naming()], 1],
+    ids=repr,
+)
+async def test_a_move_that_the_signature_does_not_allow_is_refused(value: object) -> None:
+    with pytest.raises(IllegalMove) as caught:
+        await walk(Returning(value), Args())
+    assert str(caught.value) == (
+        f"Flow 'returning': begin returned {type(value).__name__}; its signature allows Naming, "
+        "Done"
+    )
+
+
+async def test_after_an_illegal_move_nothing_has_moved() -> None:
+    @frozen
+    class Sometimes(Flow[Args]):
+        log: list[str]
+
+        async def begin(self, args: Args) -> Naming:
+            return Naming()
+
+        @Naming.answered
+        async def named(self, at: Naming, name: Name) -> Done[str]:
+            self.log.append(name.name)
+            wrong: Any = None
+            return Done("fine") if name.name == "right" else wrong
+
+    log: list[str] = []
+    step = await walk(Sometimes(log), Args())
+    with pytest.raises(IllegalMove):
+        await step.answer(Name("wrong"))
+    assert step.state == Naming()
+    assert (await step.answer(Name("right"))).end == Done("fine")
+
+
+@frozen
+class Confused(Asking[Name]):
+    question: int
+
+    def ask(self) -> Any:
+        return [None, "Which name?", Naming(), [Form("?", Name)]][self.question]
+
+
+@pytest.mark.parametrize("question", range(4))
+async def test_what_is_no_question_is_refused(question: int) -> None:
+    @frozen
+    class Muddled(Flow[Args]):
+        async def begin(self, args: Args) -> Confused:
+            return Confused(question)
+
+        @Confused.answered
+        async def named(self, at: Confused, name: Name) -> Done[str]:
+            return Done("")
+
+    with pytest.raises(IllegalMove, match=r"Confused\.ask returned "):
+        await walk(Muddled(), Args())
+
+
+async def test_a_question_that_raises_is_the_flows_fault() -> None:
+    @frozen
+    class Broken(Flow[Args]):
+        async def begin(self, args: Args) -> Confused:
+            return Confused(99)
+
+        @Confused.answered
+        async def named(self, at: Confused, name: Name) -> Done[str]:
+            return Done("")
+
+    with pytest.raises(IndexError):
+        await walk(Broken(), Args())
+
+
+@frozen
+class Mistyped(Polling):
+    number: int
+
+
+async def test_a_state_that_cannot_be_sealed_fails_in_the_round_that_makes_it() -> None:
+    @frozen
+    class Careless(Flow[Args]):
+        async def begin(self, args: Args) -> Mistyped:
+            wrong: Any = "five"
+            return Mistyped(wrong)
+
+        @Mistyped.polled
+        async def polled(self, at: Mistyped) -> Done[str]:
+            return Done("")
+
+    with pytest.raises(SealingError, match="State Mistyped cannot be sealed: field 'number'"):
+        await walk(Careless(), Args())
+
+
+# -- several questions ------------------------------------------------------------------------
+
+
+@frozen
+class Both(Asking[tuple[Name, Yes, tuple[Root, ...]]]):
+    keys: tuple[str | None, str | None, str | None] = (None, None, None)
+
+    def ask(self) -> Together[tuple[Name, Yes, tuple[Root, ...]]]:
+        one, two, three = self.keys
+        return all_of(
+            Form("Which name?", Name, key=one), Form("Sure?", Yes, key=two), ListRoots(key=three)
+        )
+
+
+@frozen
+class AskBoth(Flow[Args]):
+    keys: tuple[str | None, str | None, str | None] = (None, None, None)
+
+    async def begin(self, args: Args) -> Both:
+        return Both(self.keys)
+
+    @Both.answered
+    async def given(self, at: Both, answers: tuple[Name, Yes, tuple[Root, ...]]) -> Done[list[str]]:
+        name, yes, roots = answers
+        return Done([name.name, str(yes.sure), *(root.uri for root in roots)])
+
+
+async def test_keys_come_from_the_state_where_none_are_given() -> None:
+    step = await walk(AskBoth(), Args())
+    assert list(step.requests) == ["both_1", "both_2", "both_3"]
+    step = await step.answer(Name("a"), Yes(True), (Root("file:///r"),))
+    assert step.end == Done(["a", "True", "file:///r"])
+
+
+async def test_keys_may_be_given() -> None:
+    step = await walk(AskBoth(("name", None, "roots")), Args())
+    assert list(step.requests) == ["name", "both_2", "roots"]
+
+
+@pytest.mark.parametrize("keys", [("both_2", None, None), (None, None, "both_1")])
+async def test_two_questions_under_one_key_are_the_flows_fault(keys: Any) -> None:
+    with pytest.raises(IllegalMove, match=r"Both\.ask puts two questions under one key"):
+        await walk(AskBoth(keys), Args())
+
+
+ANSWERS: JsonObject = {
+    "both_1": {"action": "accept", "content": {"name": "a"}},
+    "both_2": {"action": "accept", "content": {"sure": True}},
+    "both_3": {"roots": []},
+}
+
+
+@pytest.mark.parametrize(
+    "order", [(1, 2, 3), (3, 2, 1), (2, 3, 1), (1, 3, 2), (2, 1, 3), (3, 1, 2)], ids=str
+)
+async def test_answers_may_come_one_by_one_in_any_order(order: Sequence[int]) -> None:
+    step = await walk(AskBoth(), Args())
+    for number in order[:-1]:
+        before = set(step.requests)
+        key = f"both_{number}"
+        step = await step.respond({key: ANSWERS[key]})
+        assert set(step.requests) == before - {key}
+        assert step.state == Both()
+    step = await step.respond({f"both_{order[-1]}": ANSWERS[f"both_{order[-1]}"]})
+    assert step.end == Done(["a", "True"])
+
+
+async def test_a_refusal_refuses_what_was_answered_before_too() -> None:
+    step = await walk(AskBoth(), Args())
+    step = await step.respond({"both_1": ANSWERS["both_1"]})
+    step = await step.decline()
+    assert isinstance(step.end, Failed)
+
+
+async def test_declined_weighs_more_than_cancelled() -> None:
+    step = await walk(AskBoth(), Args())
+    step = await step.respond({"both_1": {"action": "cancel"}, "both_2": {"action": "decline"}})
+    assert isinstance(step.end, Failed)
+    assert "declined" in step.end.message
+
+
+async def test_too_many_questions_are_the_flows_fault() -> None:
+    with pytest.raises(UsageError, match="asks 3 questions in one round; limit questions is 2"):
+        await walk(AskBoth(), Args(), limits=Limits(questions=2))
+
+
+# -- links ------------------------------------------------------------------------------------
+
+
+@frozen
+class Visiting(Asking[Consent]):
+    def ask(self) -> Link:
+        return Link("Sign in.", "https://example.org", key="link")
+
+
+@frozen
+class SigningIn(Polling):
+    looked: int = 0
+
+
+@frozen
+class SignIn(Flow[Args]):
+    """Consent says nothing about what happened at the link, so the flow waits for that."""
+
+    signed_in: set[str]
+
+    async def begin(self, args: Args) -> Visiting:
+        return Visiting()
+
+    @Visiting.answered
+    async def agreed(self, at: Visiting, consent: Consent) -> SigningIn:
+        return SigningIn()
+
+    @SigningIn.polled
+    async def looked(self, at: SigningIn, call: Call[Args]) -> SigningIn | Done[str] | Failed:
+        if call.args.name in self.signed_in:
+            return Done("signed in")
+        return SigningIn(at.looked + 1) if at.looked < 3 else Failed("Nobody signed in.")
+
+
+async def test_consent_to_a_link_leads_to_a_wait_and_not_to_the_same_question() -> None:
+    signed_in: set[str] = set()
+    step = await walk(SignIn(signed_in), Args("a"))
+    assert list(step.requests) == ["link"]
+    step = await step.answer(Consent())
+    waiting = step = await step.poll()
+    assert (step.state, step.requests) == (SigningIn(1), {})
+    signed_in.add("a")
+    assert (await step.poll()).end == Done("signed in")
+    signed_in.clear()
+    for _ in range(2):
+        waiting = await waiting.poll()
+    assert (await waiting.poll()).end == Failed("Nobody signed in.")
