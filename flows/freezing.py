@@ -83,7 +83,7 @@ _EXACT: Final[tuple[tuple[type, Callable[[Any], object], Callable[[Any], object]
 )
 
 
-class _TextEnum(ABC):
+class _TextEnum(ABC):  # noqa: B024  # never made, only looked up
     """Every enum of text or bytes: a virtual base, since to cattrs it is a ``str`` first."""
 
     @classmethod

@@ -239,7 +239,8 @@ class HttpApp:
         async with trio.open_nursery() as nursery:
             attend = partial(nursery.start_soon, self._attend, receive, stream, nursery)
             reply = await noticing(self._server.handle(request, exchange), attend)
-            nursery.cancel_scope.cancel()
+            if nursery.child_tasks:
+                nursery.cancel_scope.cancel()
         return None if stream.closed else reply
 
     async def _attend(self, receive: Receive, stream: EventStream, nursery: trio.Nursery) -> None:

@@ -81,7 +81,9 @@ def _values(field: Mapping[str, Any]) -> Strategy:
         case {"format": form}:
             return _FORMATS[form]
         case _:
-            return st.text(TEXT, min_size=field.get("minLength", 0), max_size=field.get("maxLength"))
+            return st.text(
+                TEXT, min_size=field.get("minLength", 0), max_size=field.get("maxLength")
+            )
 
 
 def useless(request: Mapping[str, Any]) -> Strategy:

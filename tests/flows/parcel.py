@@ -3,7 +3,7 @@
 import datetime
 from typing import Annotated, Literal
 
-from attrs import frozen
+from attrs import field, frozen
 
 from antiphon import (
     Acting,
@@ -42,7 +42,7 @@ class Paper:
     by: datetime.date | None = None
     at: datetime.datetime | None = None
     country: Annotated[str, choice_of({"ie": "Ireland", "at": "Austria"})] = "ie"
-    extras: Annotated[list[Literal["bow", "card"]], Meta(max_length=2)] = []
+    extras: Annotated[list[Literal["bow", "card"]], Meta(max_length=2)] = field(factory=list)
 
 
 @frozen

@@ -226,7 +226,7 @@ def test_a_handler_may_take_edges_of_several_states() -> None:
         return Done("")
 
     either: Any = moved
-    both = Waiting.polled(Storing.entered(either))
+    both: Any = Waiting.polled(Storing.entered(either))
     flow = flow_class(begin=beginning(Waiting | Storing), moved=both)
     assert [(edge.source, edge.event) for edge in flow.edges[2:]] == [
         (Waiting, "polled"),
