@@ -6,10 +6,9 @@ Forms and links. Sampling and roots, which the protocol deprecates, stand in
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, Final, Literal, NoReturn, TypeAlias, cast
+from typing import ClassVar, Literal, NoReturn, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from attrs import field, frozen
@@ -192,8 +191,6 @@ class UrlRequest(Elicitation):
 
 # -- reading ----------------------------------------------------------------------------------
 
-_ODD_CHARACTERS: Final = re.compile(r"[\x00-\x20\x7f-\x9f]")
-
 
 def read_elicitation(key: str, params: JsonObject, origin: Origin) -> Elicitation:
     """Understand the parameters of an ``elicitation/create``.
@@ -230,7 +227,7 @@ def elicitation_mode(params: JsonObject) -> Literal["form", "url"]:
 
 def _address(params: JsonObject) -> str:
     url = params.get("url")
-    if not isinstance(url, str) or _ODD_CHARACTERS.search(url):
+    if not isinstance(url, str) or not _is_plain(url):
         raise Malformed('"url" is no address')
     try:
         parts = urlsplit(url)
@@ -239,4 +236,16 @@ def _address(params: JsonObject) -> str:
     # A program may hand the address to a browser: what runs or reads locally has no place here.
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise Malformed('"url" is no absolute http or https address')
+    # Browsers decode a host: what is shown, and compared, would not be where they go.
+    if "%" in parts.hostname:
+        raise Malformed('"url" has a host that is not written plainly')
     return url
+
+
+def _is_plain(url: str) -> bool:
+    """Whether every reader finds the same in it: nothing blank, nothing invisible, no backslash.
+
+    Browsers take a backslash for a slash, so that another host ends before it (WHATWG URL,
+    "special authority"); directional marks let a person read another address than is opened.
+    """
+    return url.isprintable() and not set(url) & {" ", "\\"}

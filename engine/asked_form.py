@@ -2,20 +2,21 @@
 
 A ``requestedSchema`` comes from the other side and is hostile. It is not compiled as it stands:
 a flat schema is built from the keywords that the specification knows, with local references
-inlined, so that checking an answer takes time in proportion to the answer and reaches no
-network. What generators of schemas add besides is ignored. Specification: client/elicitation,
-"Requested Schema"; basic/index, "Composition-Keyword Resource Use".
+inlined up to a bound, so that checking an answer takes time in proportion to the answer and
+reaches no network. What generators of schemas add besides is ignored. Specification:
+client/elicitation, "Requested Schema"; basic/index, "Composition-Keyword Resource Use".
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias, TypeGuard, cast
 
 import jsonschema_rs
 import msgspec
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from .call_errors import quoted
 from .forms import FORMATS
@@ -38,11 +39,19 @@ _HOPS: Final = 8
 """References and unions that one field may stand behind."""
 
 _MOST_FIELDS: Final = 1000
+_MOST_INLINED: Final = 256 * 1024
+"""Bytes of JSON that the references of one form may repeat, all taken together."""
+
 _REMEMBERED_BYTES: Final = 8192
+"""The largest form that is remembered, what its references repeat included."""
 
 
 class Malformed(Exception):
     """The question cannot be understood; its reader turns this into an ``InvalidReply``."""
+
+
+class _Swollen(Malformed):
+    """Its references repeat too much."""
 
 
 @frozen
@@ -139,15 +148,18 @@ def read_form(schema: JsonObject) -> AskedForm:
         Malformed: it describes no flat form.
     """
     text = dumps(schema)
-    return _remembered(text) if len(text) <= _REMEMBERED_BYTES else _read(schema)
+    if len(text) <= _REMEMBERED_BYTES:
+        with suppress(_Swollen):
+            return _remembered(text)
+    return _read(schema, _MOST_INLINED)
 
 
 @lru_cache(maxsize=128)
 def _remembered(text: bytes) -> AskedForm:
-    return _read(cast(JsonObject, msgspec.json.decode(text)))
+    return _read(cast(JsonObject, msgspec.json.decode(text)), _REMEMBERED_BYTES - len(text))
 
 
-def _read(schema: JsonObject) -> AskedForm:
+def _read(schema: JsonObject, most_inlined: int) -> AskedForm:
     properties, required = schema.get("properties"), schema.get("required", [])
     if schema.get("type") != "object" or not isinstance(properties, dict):
         raise Malformed('requestedSchema needs "type": "object" and "properties"')
@@ -157,11 +169,13 @@ def _read(schema: JsonObject) -> AskedForm:
         raise Malformed('"required" is not a list of names')
     if strange := [name for name in required if name not in properties]:
         raise Malformed(f"it requires {quoted(strange[0])}, which it does not describe")
-    nodes = {name: _node(name, node, schema) for name, node in properties.items()}
+    definitions = _Definitions(schema, most_inlined)
+    nodes = {name: _node(name, node, definitions) for name, node in properties.items()}
     flat: JsonObject = {name: node.flat() for name, node in nodes.items()}
-    validator = _compile({"type": "object", "properties": flat, "required": required})
+    # What is required is not compiled: defaults are checked one by one, with the others missing.
+    validator = _compile({"type": "object", "properties": flat})
     demanded = set(required)
-    fields = tuple(node.field(name, name in demanded) for name, node in nodes.items())
+    fields = tuple(node.field(name, name in demanded, validator) for name, node in nodes.items())
     return AskedForm(fields, schema.get("additionalProperties", False) is not False, validator)
 
 
@@ -185,8 +199,8 @@ class _Node:
         """The schema that answers are checked against."""
         flat: JsonObject = {"type": [self.type, "null"] if self.nullable else self.type}
         flat.update({k: self.members[k] for k in _KEYWORDS[self.type] if k in self.members})
-        if self.type == "string" and self.members.get("format") in FORMATS:
-            flat["format"] = self.members["format"]
+        if self.type == "string" and (known := _text(self.members.get("format"))) in FORMATS:
+            flat["format"] = known
         values: list[JsonValue] = [choice.value for choice in self.choices]
         if self.type == "array":
             flat["items"] = {"enum": values} if values else {"type": "string"}
@@ -194,7 +208,9 @@ class _Node:
             flat["enum"] = [*values, None] if self.nullable else values
         return flat
 
-    def field(self, name: str, required: bool) -> Field:
+    def field(
+        self, name: str, required: bool, validator: jsonschema_rs.Draft202012Validator
+    ) -> Field:
         """What a screen shows of it."""
         read = self.members.get
         return Field(
@@ -203,7 +219,7 @@ class _Node:
             title=_text(read("title")),
             description=_text(read("description")),
             choices=self.choices,
-            default=self._default(),
+            default=self._default(name, validator),
             required=required,
             nullable=self.nullable,
             format=_text(read("format")),
@@ -216,32 +232,34 @@ class _Node:
             max_items=_whole(read("maxItems")),
         )
 
-    def _default(self) -> Scalar | tuple[Scalar, ...] | None:
+    def _default(
+        self, name: str, validator: jsonschema_rs.Draft202012Validator
+    ) -> Scalar | tuple[Scalar, ...] | None:
         default = self.members.get("default")
-        if default is None or not _compile(self.flat()).is_valid(default):
+        if default is None or not validator.is_valid({name: default}):
             return None
         if isinstance(default, list):
             return tuple(cast("list[Scalar]", default))
         return cast(Scalar, default)
 
 
-def _node(name: str, value: JsonValue, schema: JsonObject) -> _Node:
+def _node(name: str, value: JsonValue, definitions: _Definitions) -> _Node:
     try:
-        members, nullable = _unfolded(value, schema)
+        members, nullable = _unfolded(value, definitions)
         kind = _type(members)
         options = members.get("items", {}) if kind == "array" else members
         if not isinstance(options, dict):
             raise Malformed('"items" is not an object')
         if kind == "array":
-            options, _ = _unfolded(options, schema)
+            options, _ = _unfolded(options, definitions)
             if options.get("type", "string") != "string":
                 raise Malformed("a multiple choice has texts as its items")
         return _Node(kind, members, tuple(_choices(options)), nullable)
     except Malformed as fault:
-        raise Malformed(f"field {quoted(name)}: {fault}") from None
+        raise type(fault)(f"field {quoted(name)}: {fault}") from None
 
 
-def _unfolded(node: JsonValue, schema: JsonObject) -> tuple[JsonObject, bool]:
+def _unfolded(node: JsonValue, definitions: _Definitions) -> tuple[JsonObject, bool]:
     """Inline local references, and take null out of a union.
 
     That is how generators of schemas write an enumeration and an optional field.
@@ -252,7 +270,7 @@ def _unfolded(node: JsonValue, schema: JsonObject) -> tuple[JsonObject, bool]:
             raise Malformed("its schema is not an object")
         if "$ref" in node:
             rest = {k: v for k, v in node.items() if k != "$ref"}
-            node = {**_definition(node["$ref"], schema), **rest}
+            node = {**definitions.take(node["$ref"]), **rest}
         elif (only := _beside_null(node.get("anyOf"))) is not None:
             rest = {k: v for k, v in node.items() if k != "anyOf"}
             node, nullable = {**only, **rest}, True
@@ -263,14 +281,41 @@ def _unfolded(node: JsonValue, schema: JsonObject) -> tuple[JsonObject, bool]:
     raise Malformed("its schema is wrapped too deeply")
 
 
-def _definition(reference: JsonValue, schema: JsonObject) -> JsonObject:
-    for place in ("$defs", "definitions"):
-        prefix, definitions = f"#/{place}/", schema.get(place)
-        if isinstance(reference, str) and reference.startswith(prefix):
-            found = definitions.get(reference[len(prefix) :]) if _is_object(definitions) else None
-            if isinstance(found, dict):
-                return found
-    raise Malformed("it refers to something outside its schema")
+@define
+class _Definitions:
+    """What the references of a schema stand for, repeated up to a sum.
+
+    A reference is a few bytes, and a megabyte may stand behind it: without the sum, a form would
+    grow as its fields times its definitions.
+    """
+
+    _schema: JsonObject
+    _room: int
+    _taken: set[JsonValue] = field(factory=set[JsonValue])
+
+    def take(self, reference: JsonValue) -> JsonObject:
+        """The definition, to be inlined once.
+
+        Raises:
+            Malformed: there is none, or the sum is reached.
+        """
+        found = self._find(reference)
+        # Taken once, a definition is no longer than it stands in the message.
+        if reference in self._taken:
+            self._room -= len(dumps(found))
+        self._taken.add(reference)
+        if self._room < 0:
+            raise _Swollen(f"the references repeat more than {_MOST_INLINED} bytes")
+        return found
+
+    def _find(self, reference: JsonValue) -> JsonObject:
+        for place in ("$defs", "definitions"):
+            prefix, named = f"#/{place}/", self._schema.get(place)
+            if isinstance(reference, str) and reference.startswith(prefix) and _is_object(named):
+                found = named.get(reference[len(prefix) :])
+                if isinstance(found, dict):
+                    return found
+        raise Malformed("it refers to something outside its schema")
 
 
 def _is_object(value: JsonValue) -> TypeGuard[JsonObject]:

@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
-from .errors import MISSING_CAPABILITY, CallError, PeerError, UsageError, WorldError
+from .errors import (
+    HEADER_MISMATCH,
+    MISSING_CAPABILITY,
+    CallError,
+    PeerError,
+    UsageError,
+    WorldError,
+    printable,
+)
 from .jsonrpc import JsonValue
 
 Kind: TypeAlias = Literal["form", "url", "sampling", "roots"]
@@ -98,7 +106,8 @@ class ServerError(CallError, PeerError):
 
     Attributes:
         code: the JSON-RPC error code.
-        message: the server's own words.
+        message: the server's own words, as they came; the text of this error has them on one
+            line, without what a terminal would obey.
         data: what the server added, or None.
     """
 
@@ -106,14 +115,19 @@ class ServerError(CallError, PeerError):
         self.code = code
         self.message = message
         self.data = data
-        told = message[:_MESSAGE_CHARACTERS]
+        told = printable(message[:_MESSAGE_CHARACTERS])
         super().__init__(f"The server answered with error {code}: {told}{self._advice()}")
 
     def _advice(self) -> str:
+        if self.code == HEADER_MISMATCH:
+            return (
+                " (a tool whose schema says x-mcp-header wants headers that this client does not "
+                "send; such a tool can be called over stdio)"
+            )
         needed = self.data.get("requiredCapabilities") if isinstance(self.data, dict) else None
         if self.code != MISSING_CAPABILITY or not isinstance(needed, dict):
             return ""
-        names = ", ".join(sorted(needed))[:_MESSAGE_CHARACTERS]
+        names = printable(", ".join(sorted(needed))[:_MESSAGE_CHARACTERS])
         return f" (register the callback that declares {names})"
 
 

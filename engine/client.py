@@ -23,7 +23,7 @@ from .exchange import ClientTransport, TransportLost
 from .jsonrpc import JsonObject
 from .protocol import META_PREFIX, CallToolResult, Discovery, Tool, ToolPage
 from .snapshot import snapshot
-from .stored import load
+from .stored import home_of, load
 
 T = TypeVar("T")
 
@@ -50,6 +50,7 @@ class Client:
         timeout = check_seconds("leg_timeout", settings.leg_timeout)
         self._wire = Wire(transport, settings.client_info, timeout)
         self._kinds = settings.callbacks.kinds - settings.refused
+        self._home = home_of(transport)
         self._closed = False
         self._closer: Callable[[], Awaitable[None]] | None = None
 
@@ -110,7 +111,7 @@ class Client:
             seen.add(cursor)
 
     async def _plain(self, method: str, params: JsonObject, kind: type[T]) -> T:
-        outgoing = Outgoing(method, params, capabilities(self._kinds), {})
+        outgoing = Outgoing(method, params, capabilities(self._kinds), {}, reads=True)
         try:
             result = await self.send(outgoing)
         except TransportLost:
@@ -187,26 +188,39 @@ class Client:
             meta=_own_meta(meta or {}),
             kinds=_known(kinds) - settings.refused,
             via=self._wire.transport.name,
+            home=self._home,
             server=self.name,
             deadline=None if seconds == math.inf else settings.clock() + seconds,
         )
         return Conversation(self.send, settings, rounds, progress)
 
     def load(
-        self, blob: bytes, *, progress: ProgressCallback | None = None
+        self, blob: bytes, *, progress: ProgressCallback | None = None, moved: bool = False
     ) -> Conversation[CallToolResult]:
         """Go on with a conversation that was stored by :meth:`Conversation.dump`.
 
         Its deadline goes on too, by the wall clock. Pending questions of a kind that this
         client refuses are refused.
 
+        Args:
+            blob: the bytes.
+            progress: as for :meth:`call_tool`.
+            moved: whether the target of this client may be another than that of the client
+                that stored it: the same server at another address.
+
         Raises:
+            UsageError: the target is another; nothing was sent.
             UnreadableDump: the bytes are damaged, something else, or from a newer version.
             QuestionRefused: see above.
         """
         settings = self._settings
-        via, limits = self._wire.transport.name, settings.limits
-        rounds = load(blob, via=via, refused=settings.refused, limits=limits)
+        rounds = load(
+            blob,
+            self._wire.transport,
+            moved=moved,
+            refused=settings.refused,
+            limits=settings.limits,
+        )
         return Conversation[CallToolResult].resumed(self.send, settings, rounds, progress)
 
 

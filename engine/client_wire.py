@@ -95,13 +95,22 @@ def _is_number(value: JsonValue) -> TypeGuard[float]:
 
 @frozen
 class Outgoing:
-    """A request before it has an id."""
+    """A request before it has an id.
+
+    Attributes:
+        method, params, capabilities: as they are sent.
+        meta: members for its ``_meta``, besides those that every request has.
+        progress: told of its progress.
+        reads: it changes nothing at the server and carries nothing secret, so that it may be
+            sent twice.
+    """
 
     method: str
     params: JsonObject = field(repr=False)
     capabilities: JsonObject
     meta: JsonObject = field(repr=False)
     progress: ProgressCallback | None = None
+    reads: bool = False
 
 
 @define
@@ -121,18 +130,24 @@ class Wire:
         """Send a request; the result of its reply.
 
         Where the server refuses the revision and names one that both speak, it is sent once more.
+        Where that is the very revision that was refused, only what reads is: to a server that
+        contradicts itself no answer of a person goes twice.
 
         Raises:
             ServerError: the server answered with an error.
             LegTimeout: no reply came in time; the request was cancelled.
             InvalidReply, TransportLost: see :class:`ClientTransport`.
         """
+        spoken = self._version
         try:
             return await self._once(outgoing)
         except ServerError as refusal:
             if refusal.code != UNSUPPORTED_VERSION:
                 raise
-            self._version = _common_version(refusal)
+            common = _common_version(refusal)
+            if common == spoken and not outgoing.reads:
+                raise
+            self._version = common
         return await self._once(outgoing)
 
     async def _once(self, outgoing: Outgoing) -> JsonObject:

@@ -188,6 +188,7 @@ class Rounds(Generic[R]):
         meta: what the caller adds to every leg's ``_meta``.
         kinds: the kinds of question that are declared.
         via: the target of the client, by the name that this program gave it.
+        home: a digest of the whole target, which the name may leave a part of out.
         server: how the server names itself, or ``via``.
         deadline: on the wall clock, in seconds since the epoch; None for never.
         people: seconds that callbacks have taken so far.
@@ -201,6 +202,7 @@ class Rounds(Generic[R]):
     meta: JsonObject = field(factory=dict[str, JsonValue], repr=False)
     kinds: frozenset[Kind] = frozenset(KINDS)
     via: str
+    home: bytes = field(repr=False)
     server: str
     deadline: float | None = None
     people: float = 0.0

@@ -28,6 +28,12 @@ MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
 
 
+def printable(text: str) -> str:
+    """Words of the other side, fit for an error: on one line, and nothing a terminal obeys."""
+    shown = "".join(char if char.isprintable() else " " for char in text)
+    return " ".join(shown.split())
+
+
 class AntiphonError(Exception):
     """The root of every error that Antiphon raises on purpose."""
 

@@ -7,11 +7,11 @@ A server sees an :class:`Exchange`: one request, as the transport received it. A
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from attrs import define, frozen
 
-from .errors import CallError, WorldError
+from .errors import CallError, WorldError, printable
 from .jsonrpc import Notification, Reply, Request
 from .limits import Limits
 
@@ -92,16 +92,31 @@ class ClientTransport(Protocol):
         ...
 
 
+@runtime_checkable
+class FullyNamed(Protocol):
+    """A client's transport whose name leaves out a part of its target, such as what is secret.
+
+    Two transports with one ``full_target`` lead to one server. Others are told apart by ``name``.
+    """
+
+    full_target: str
+    """The whole command or address. It is compared, and never shown, logged or stored."""
+
+
 class TransportLost(CallError, WorldError):
     """The connection to the server broke before a reply came.
 
     Attributes:
         sent: whether the server may have received the request. Where it is False, asking again
             is safe; where it is True, a tool may have run.
-        detail: what the operating system or the child process said last.
+        reason: what happened, in one sentence.
+        detail: what the operating system or the child process said last, as it came; the text of
+            this error has its lines without what a terminal would obey.
     """
 
     def __init__(self, message: str, *, sent: bool, detail: str = "") -> None:
-        super().__init__(message if not detail else f"{message}\n{detail}")
+        told = "".join(f"\n{printable(line)}" for line in detail.splitlines())
+        super().__init__(f"{message}{told}")
         self.sent = sent
+        self.reason = message
         self.detail = detail

@@ -76,7 +76,7 @@ def form_schema(answer: type) -> JsonObject:
     try:
         fields = cast(inspect.DataclassType, inspect.type_info(answer)).fields
         hints = get_type_hints(answer)
-    except (TypeError, NameError) as error:
+    except (TypeError, NameError, NotImplementedError) as error:
         raise DefinitionError(subject, [f"its fields cannot be read: {error}"]) from None
     properties: JsonObject = {}
     faults: list[str] = []
@@ -102,12 +102,17 @@ def with_choices(
         UsageError: a field is not there, is no text, or has no options.
     """
     properties = dict(cast(JsonObject, schema["properties"]))
+    required = list(cast("list[str]", schema.get("required", [])))
     for name, options in choices.items():
         field = properties.get(name)
         if not isinstance(field, dict) or field.get("type") not in ("string", "array"):
             raise UsageError(f"choices= names {name!r}, which is no text or choice of the form")
-        properties[name] = _offering(field, options)
-    return {**schema, "properties": properties}
+        properties[name] = offered = _offering(field, options)
+        if "default" in field and "default" not in offered:
+            # Left out it would be the class's own default, which is no option.
+            required.append(name)
+    whole: JsonObject = {**schema, "properties": properties}
+    return {**whole, "required": cast(JsonValue, required)} if required else whole
 
 
 def _offering(field: JsonObject, options: Mapping[str, str] | list[str]) -> JsonObject:

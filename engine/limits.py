@@ -45,10 +45,16 @@ class Limits:
     """Automatic moves of a flow within one round; more is taken for an endless loop."""
 
     concurrent_calls: int = 256
-    """Calls that one stdio connection runs at a time; further ones wait their turn."""
+    """Calls that one stdio connection, or one HTTP application, runs at a time; further ones
+    wait their turn."""
 
     waiting_calls: int = 4096
-    """Calls that wait for their turn on one stdio connection; further ones are refused."""
+    """Calls that wait there for their turn; further ones are refused."""
+
+    pending_bytes: int = 32 * 1024 * 1024
+    """Bytes of the calls that run or wait there; a further one is refused unless it is alone.
+
+    Decoded, JSON of the most wasteful kind takes 24 times its bytes."""
 
     page: int = 100
     """Items on a page of a list."""

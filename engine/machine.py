@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, TypeAlias, TypeGuard
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from .call import Call
 from .errors import UsageError, missing_capability
-from .jsonrpc import JsonObject, JsonValue
+from .jsonrpc import JsonObject, JsonValue, dumps
 from .limits import Limits
 from .outcomes import (
     Answered,
@@ -160,7 +160,7 @@ class _Answers:
 
     event: Event | None = None
     kept: Mapping[str, JsonValue] = field(factory=dict[str, JsonValue], repr=False)
-    faults: Mapping[str, str] = field(factory=dict[str, str])
+    faults: Mapping[str, Invalid] = field(factory=dict[str, Invalid])
 
 
 @define
@@ -252,7 +252,7 @@ class Round:
     ) -> _Answers:
         given: dict[str, object] = {}
         kept: dict[str, JsonValue] = {}
-        faults: dict[str, str] = {}
+        faults: dict[str, Invalid] = {}
         refusals: list[Refusal] = []
         for key, question in wants.questions.items():
             response = resumed.kept.get(key, responses.get(key))
@@ -264,15 +264,15 @@ class Round:
                     given[key], kept[key] = value, response
                 case Refusal():
                     refusals.append(reading)
-                case Invalid(reason):
-                    faults[key] = reason
+                case Invalid():
+                    faults[key] = reading
                 case None:
                     pass
         if refusals:
             declined = any(refusal.how == "declined" for refusal in refusals)
             return _Answers(Refused("declined" if declined else "cancelled"))
         if faults and resumed.unusable >= self.limits.unusable:
-            return _Answers(Unusable("; ".join(faults.values())))
+            return _Answers(Unusable("; ".join(fault.reason for fault in faults.values())))
         if len(given) == len(wants.questions):
             values = tuple(given[key] for key in wants.questions)
             return _Answers(Answered(values if wants.together else values[0]))
@@ -282,6 +282,9 @@ class Round:
         self, resumed: Resumed, wants: Asks, answers: _Answers, *, opening: bool
     ) -> End | Suspended:
         """Ask again what is missing or of no use, and keep what is good."""
+        if answers.kept and len(dumps(answers.kept)) > self.limits.token_bytes // 4:
+            # They would not fit into the token, whoever is to blame for their size.
+            answers = evolve(answers, kept={})
         still = Asks({k: q for k, q in wants.questions.items() if k not in answers.kept}, True)
         # What is kept stays pinned to the question that it answered.
         pins = {key: question_digest(wants.questions[key].wire()) for key in answers.kept}
@@ -299,7 +302,7 @@ class Round:
     # -- waiting ------------------------------------------------------------------------------
 
     async def _rest(
-        self, resumed: Resumed, wants: Wants, faults: Mapping[str, str] | None = None
+        self, resumed: Resumed, wants: Wants, faults: Mapping[str, Invalid] | None = None
     ) -> End | Suspended:
         """Come to rest in a state that waits."""
         if isinstance(wants, Polls):
@@ -351,7 +354,7 @@ def _pinned(resumed: Resumed, digests: Mapping[str, bytes]) -> Resumed:
 
 
 def _repeated(
-    questions: Mapping[str, Single[Any]], faults: Mapping[str, str]
+    questions: Mapping[str, Single[Any]], faults: Mapping[str, Invalid]
 ) -> dict[str, JsonObject]:
     """The questions whose answers were of no use, with the reason."""
     return {

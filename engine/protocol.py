@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import attrs
@@ -271,6 +272,18 @@ def _json_array(kind: object, converter: BaseConverter) -> Callable[[object, obj
     return check
 
 
+def _json_members(cls: type, converter: BaseConverter) -> Callable[[object, object], object]:
+    """A hook that is made when it is first used: a server never needs those of a client."""
+    attrs.resolve_types(cast(Any, cls))
+    names = {
+        a.name: override(rename=_RENAMED.get(a.name), struct_hook=_optional_hook(a.type))
+        for a in attrs.fields(cast(Any, cls))
+    }
+    hook = make_dict_structure_fn(cast(Any, cls), converter, **cast(Any, names))
+    return cast("Callable[[object, object], object]", hook)
+
+
+@cache
 def _build(*, detailed: bool) -> Converter:
     converter = Converter(detailed_validation=detailed)
     converter.register_structure_hook(str, _exactly(str))
@@ -280,29 +293,11 @@ def _build(*, detailed: bool) -> Converter:
     converter.register_structure_hook_func(_is_json_object, _json_object)
     converter.register_structure_hook_func(_is_json_value, _as_is)
     converter.register_structure_hook_factory(_is_list, _json_array)
-    for cls in (
-        Implementation,
-        CallToolParams,
-        PageParams,
-        Discovery,
-        Tool,
-        ToolPage,
-        CallToolResult,
-        InputRequired,
-    ):
-        attrs.resolve_types(cls)
-        names = {
-            a.name: override(rename=_RENAMED.get(a.name), struct_hook=_optional_hook(a.type))
-            for a in attrs.fields(cls)
-        }
-        # mypy cannot see that cls ranges over classes of several shapes.
-        hook = make_dict_structure_fn(cast(Any, cls), converter, **cast(Any, names))
-        converter.register_structure_hook(cls, hook)
+    converter.register_structure_hook_factory(attrs.has, _json_members)
     return converter
 
 
 _fast: Final = _build(detailed=False)
-_detailed: Final = _build(detailed=True)
 
 
 def structure(value: JsonValue, kind: type[T], *, part: str = "params") -> T:
@@ -327,7 +322,7 @@ def _explain(value: JsonValue, kind: type[object], part: str) -> str:
     if not isinstance(value, dict):
         return f"expected object, not {_json_name(type(value))}"
     try:
-        _detailed.structure(_head(value), kind)
+        _build(detailed=True).structure(_head(value), kind)
     except BaseValidationError as error:
         told = "; ".join(transform_error(error, path=part, format_exception=_fault))
         return _PYTHON_NAME.sub(_wire_name, told)

@@ -47,9 +47,15 @@ class Refusal:
 
 @frozen
 class Invalid:
-    """The client accepted, with content that fails the schema it was given."""
+    """The client accepted, with content that fails the schema it was given.
+
+    Attributes:
+        reason: what is wrong, without what the person typed: a model and a log may read it.
+        note: the same for the person, who may be told in the words of the author's own checks.
+    """
 
     reason: str
+    note: str = field(default="", repr=False)
 
 
 Reading: TypeAlias = "Given[A_co] | Refusal | Invalid | None"
@@ -98,6 +104,10 @@ def _refusal(response: JsonObject) -> Refusal | None:
             return None
 
 
+def _fits(_: object, __: object, answer: type) -> None:
+    form_schema(answer)
+
+
 @frozen
 class Form(Single[A_co]):
     """A form in the client: ``message`` and one input for each field of ``answer``.
@@ -113,7 +123,7 @@ class Form(Single[A_co]):
     """
 
     message: str
-    answer: type[A_co]
+    answer: type[A_co] = field(validator=_fits)
     choices: Mapping[str, Mapping[str, str] | Sequence[str]] | None = field(
         default=None, kw_only=True
     )
@@ -159,7 +169,7 @@ class Form(Single[A_co]):
             own = {name: value for name, value in content.items() if name in known}
             return Given(build(own, self.answer))
         except ValueError as error:
-            return Invalid(str(error))
+            return Invalid("a check of the server refuses it", note=str(error))
 
 
 @frozen
@@ -168,9 +178,14 @@ class Consent:
 
 
 def _absolute(_: object, __: object, url: str) -> None:
-    parts = urlsplit(url)
-    if not parts.scheme or not (parts.netloc or parts.path):
-        raise UsageError("Link(message, url) needs an absolute URL")
+    try:
+        parts = urlsplit(url)
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        fits = False
+    # What a browser reads differently than others do leads somewhere else than it seems to.
+    if not fits or not url.isprintable() or set(url) & set(" \\"):
+        raise UsageError("Link(message, url) needs an absolute http or https URL")
 
 
 @frozen
@@ -178,7 +193,7 @@ class Link(Single[Consent]):
     """A link that the person is asked to open (URL mode), for what must not pass the client.
 
     Raises:
-        UsageError: ``url`` is no absolute URL.
+        UsageError: ``url`` is no absolute http or https URL.
     """
 
     message: str

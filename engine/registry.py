@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from attrs import field, frozen
 
+from .content import tool_result
 from .errors import INVALID_PARAMS, ProtocolError, UsageError
 from .jsonrpc import JsonObject, JsonValue
 from .machine import Machine
@@ -24,12 +25,14 @@ class ToolEntry:
         read_arguments: makes the machine's arguments of a JSON object that the input schema
             has accepted; raises ValueError where the class itself refuses them.
         validator: of the input schema.
+        results: the validator of the output schema, where there is one.
     """
 
     machine: Machine
     description: JsonObject
     read_arguments: Callable[[JsonObject], object]
     validator: Validator = field(repr=False)
+    results: Validator | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -45,6 +48,21 @@ class ToolEntry:
         if faults := self.validator.faults(given):
             raise ValueError("; ".join(faults))
         return self.read_arguments(given)
+
+    def result(self, value: object) -> JsonObject:
+        """The members of a ``CallToolResult`` that say ``value``.
+
+        Raises:
+            UsageError: it has no JSON form, or does not fit the output schema that was listed.
+        """
+        result = tool_result(value)
+        if self.results is None:
+            return result
+        if "structuredContent" not in result:
+            raise UsageError(f"Tool {self.name!r} gave no structured result, which it promises")
+        if faults := self.results.faults(result["structuredContent"]):
+            raise UsageError(f"The result of tool {self.name!r} breaks its schema: {faults[0]}")
+        return result
 
 
 class Registry:

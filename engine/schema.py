@@ -47,9 +47,10 @@ def derive(kind: object, *, subject: str) -> JsonObject:
     Raises:
         DefinitionError: the type cannot be said in JSON Schema; it names ``subject``.
     """
+    refuse_unfilled(kind, subject)
     try:
         schema = msgspec.json.schema(kind)
-    except (TypeError, NameError) as error:
+    except (TypeError, NameError, NotImplementedError) as error:
         raise DefinitionError(subject, [f"its type has no JSON Schema: {error}"]) from None
     definitions = cast(dict[str, JsonObject], schema.pop("$defs", {}))
     for definition in definitions.values():
@@ -63,6 +64,33 @@ def derive(kind: object, *, subject: str) -> JsonObject:
     if definitions:
         schema["$defs"] = definitions
     return cast(JsonObject, _spell_enums(schema))
+
+
+def refuse_unfilled(kind: object, subject: str) -> None:
+    """Refuse an attrs class with fields that no value from outside can fill.
+
+    Raises:
+        DefinitionError: they would stand in the schema, and what was sent would be dropped.
+    """
+    if not isinstance(kind, type) or not attrs.has(kind):
+        return
+    if unfilled := [a.name for a in attrs.fields(kind) if not a.init]:
+        raise DefinitionError(
+            subject, [f"field {name!r} is not taken by __init__ (init=False)" for name in unfilled]
+        )
+
+
+def check_defaults(schema: JsonObject, subject: str) -> None:
+    """Hold the defaults of an object's members against their own schemas.
+
+    Raises:
+        DefinitionError: one does not fit.
+    """
+    members = cast("dict[str, JsonObject]", schema.get("properties", {}))
+    defaults = {name: member["default"] for name, member in members.items() if "default" in member}
+    alone: JsonObject = {k: v for k, v in schema.items() if k in ("type", "properties", "$defs")}
+    if faults := Validator(alone, subject=subject).faults(defaults):
+        raise DefinitionError(subject, [f"a default does not fit: {fault}" for fault in faults])
 
 
 def _spell_enums(node: JsonValue) -> JsonValue:
@@ -80,6 +108,11 @@ def _spell_enums(node: JsonValue) -> JsonValue:
 
 def _all_text(options: list[JsonValue]) -> bool:
     return all(isinstance(option, str) for option in options)
+
+
+_MOST: Final = 5
+_SMALL: Final = 16 * 1024
+"""Bytes of JSON up to which all faults of a value are looked for, and not only the first."""
 
 
 class Validator:
@@ -100,17 +133,20 @@ class Validator:
         except (ValueError, jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError) as error:
             raise UsageError(f"{subject} is not a valid JSON Schema: {error}") from None
 
-    def faults(self, value: JsonValue, *, most: int = 5) -> list[str]:
+    def faults(self, value: JsonValue) -> list[str]:
         """What is wrong with ``value``, a sentence each; empty where nothing is."""
-        if self._validator.is_valid(value):
-            return []
-        told: list[str] = []
-        for error in self._validator.iter_errors(value):
-            if len(told) == most:
-                told.append("and more")
-                break
-            told.append(_say(error))
-        return told
+        try:
+            self._validator.validate(value)
+        except jsonschema_rs.ValidationError as first:
+            return self._told(value, first)
+        return []
+
+    def _told(self, value: JsonValue, first: jsonschema_rs.ValidationError) -> list[str]:
+        # Every error is made before the first can be taken: of a large value that takes minutes.
+        if len(msgspec.json.encode(value)) > _SMALL:
+            return [_say(first)]
+        told = [_say(error) for error in self._validator.iter_errors(value)]
+        return told if len(told) <= _MOST else [*told[:_MOST], "and more"]
 
 
 def _say(error: jsonschema_rs.ValidationError) -> str:
@@ -134,6 +170,8 @@ def validator_of(schema: JsonObject) -> Validator:
 
 def build(value: JsonValue, kind: type[T]) -> T:
     """Make a ``kind`` of a value that its schema has already accepted.
+
+    What a class says when it refuses a value may hold that value.
 
     Raises:
         ValueError: the class itself refuses it (an attrs validator, a format); the message

@@ -197,7 +197,8 @@ class ServerCore:
         if asked.input_responses is not None and len(asked.input_responses) > self._most_answers:
             raise ProtocolError(
                 INVALID_PARAMS,
-                f"Invalid params: more answers than limit questions {self._most_answers}",
+                f"Invalid params: more than {self._most_answers} answers, which is four times "
+                "limit questions",
             )
         tool = self.tools.find(asked.name)
         return await ToolCall(self, tool, asked, meta, exchange).serve()

@@ -16,9 +16,10 @@ import msgspec
 from attrs import frozen
 
 from .asked_round import KINDS
-from .call_errors import Kind, UnreadableDump
+from .call_errors import Kind, UnreadableDump, quoted
 from .conversation import TOOL_CALL, Carrier, Finished, Rounds, Tally, read_interim
 from .errors import CallError, UsageError
+from .exchange import ClientTransport, FullyNamed
 from .jsonrpc import InvalidJson, JsonObject, dumps, loads
 from .limits import Limits
 from .protocol import INPUT_REQUIRED, InputRequired
@@ -40,6 +41,8 @@ class _Payload:
     target: bytes
     meta: bytes
     kinds: list[str]
+    via: str
+    home: bytes
     server: str
     deadline: float | None
     people: float
@@ -65,6 +68,8 @@ def dump(rounds: Rounds[Any]) -> bytes:
         target=dumps(rounds.target),
         meta=dumps(rounds.meta),
         kinds=sorted(rounds.kinds),
+        via=rounds.via,
+        home=rounds.home,
         server=rounds.server,
         deadline=rounds.deadline,
         people=rounds.people,
@@ -91,21 +96,38 @@ def _digest(packed: bytes) -> bytes:
     return hashlib.blake2b(packed, digest_size=_DIGEST_BYTES).digest()
 
 
-def load(blob: bytes, *, via: str, refused: frozenset[Kind], limits: Limits) -> Rounds[Any]:
+def home_of(transport: ClientTransport) -> bytes:
+    """What the target of a transport is recognized by, without what is secret in it."""
+    whole = transport.full_target if isinstance(transport, FullyNamed) else transport.name
+    return _digest(whole.encode("utf-8", "surrogatepass"))
+
+
+def load(
+    blob: bytes,
+    transport: ClientTransport,
+    *,
+    moved: bool,
+    refused: frozenset[Kind],
+    limits: Limits,
+) -> Rounds[Any]:
     """The conversation that :func:`dump` made bytes of, its step not yet worked out.
 
     Args:
         blob: the bytes.
-        via: the target of the client that goes on.
+        transport: that of the client that goes on.
+        moved: whether it may lead elsewhere than that of the client that stored it.
         refused: kinds of question that it does not take, whatever was declared before.
         limits: of the JSON inside.
 
     Raises:
         UnreadableDump: the bytes are damaged, no conversation, or from a newer version.
+        UsageError: the transport leads elsewhere.
     """
     payload = _opened(blob)
+    if not moved:
+        _check_home(payload, transport)
     try:
-        return _restored(payload, via, refused, limits)
+        return _restored(payload, transport, refused, limits)
     except (InvalidJson, CallError, ValueError, TypeError) as error:
         raise UnreadableDump(f"The stored conversation does not make sense: {error}") from None
 
@@ -131,7 +153,20 @@ def _opened(blob: bytes) -> _Payload:
         raise UnreadableDump("The stored conversation is damaged") from None
 
 
-def _restored(payload: _Payload, via: str, refused: frozenset[Kind], limits: Limits) -> Rounds[Any]:
+def _check_home(payload: _Payload, transport: ClientTransport) -> None:
+    # A client must not use a state for any other request (basic/patterns/mrtr, "Client
+    # Requirements"), and arguments and answers are not meant for whoever is asked next.
+    if payload.home != home_of(transport):
+        raise UsageError(
+            f"The stored conversation began with {quoted(payload.via)}, and this client leads to "
+            f"{quoted(transport.name)}; the whole targets differ, what their names leave out "
+            "included. Nothing of it was sent. Where it is the same server, load it with moved=True"
+        )
+
+
+def _restored(
+    payload: _Payload, transport: ClientTransport, refused: frozenset[Kind], limits: Limits
+) -> Rounds[Any]:
     kinds: set[Kind] = {_kind(name) for name in payload.kinds}
     interim = None
     if payload.interim is not None:
@@ -147,7 +182,8 @@ def _restored(payload: _Payload, via: str, refused: frozenset[Kind], limits: Lim
         target=target,
         meta=_object(payload.meta, limits),
         kinds=frozenset(kinds - refused),
-        via=via,
+        via=transport.name,
+        home=home_of(transport),
         server=payload.server,
         deadline=None if payload.deadline is None else _sound(payload.deadline),
         people=_sound(payload.people),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from attrs import define, field
 
 from .call import Call
-from .content import tool_error, tool_result
+from .content import tool_error
 from .errors import ProtocolError, ToolError
 from .exchange import Exchange
 from .jsonrpc import JsonObject
@@ -151,7 +151,7 @@ class ToolCall:
     # -- the end ------------------------------------------------------------------------------
 
     def _ended(self, end: End) -> JsonObject:
-        return tool_error(end.message) if isinstance(end, Failed) else tool_result(end.result)
+        return tool_error(end.message) if isinstance(end, Failed) else self.tool.result(end.result)
 
     def _masked(self, error: Exception) -> str:
         if self.server.reveal_errors:

@@ -70,7 +70,7 @@ class Flow(Generic[Args]):
         if "name" not in vars(cls):
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
         cls.args_type = args
-        cls.graph = read_graph(cls, args)
+        cls.graph = read_graph(cls, Flow, args)
         cls.edges = cls.graph.edges
         cls.states = cls.graph.states
         cls.needs = cls.graph.needs

@@ -225,7 +225,7 @@ class Freezer:
 def _whole(error: Exception | None) -> str:
     """What is wrong with a state whose fields are all right one by one."""
     if error is None:
-        return "it would come back different: a field that __init__ does not take is not kept"
+        return "it would come back different: __init__ does not make it again from its fields"
     return str(error) if isinstance(error, SealingError) else type(error).__name__
 
 

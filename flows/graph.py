@@ -7,6 +7,7 @@ else (the check, the table, the picture, the walks of the tests) reads the graph
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from inspect import get_annotations
 from typing import Any, Final, Literal, TypeAlias, cast
 
 import attrs
@@ -20,11 +21,14 @@ from .freezing import Freezer, tag_of
 from .hints import (
     Unreadable,
     argument_of,
+    asked_by,
     check_parameters,
     hints_of,
     needs_of,
+    spoken,
     takes_call,
     targets_of,
+    unaliased,
 )
 from .states import EDGES, Asking, Polling, State
 
@@ -86,18 +90,19 @@ _IMPLIED: Final[tuple[EventKind, ...]] = ("declined", "cancelled", "unusable")
 the model."""
 
 
-def read_graph(flow: type, args: object) -> Graph:
-    """Read and check a flow class.
+def read_graph(flow: type, base: type, args: object) -> Graph:
+    """Read and check a flow class, derived from ``base`` and begun with ``args``.
 
     Raises:
         DefinitionError: all its faults at once.
     """
-    return _Reader(flow, args).read()
+    return _Reader(flow, base, args).read()
 
 
 @define
 class _Reader:
     flow: type
+    base: type
     args: object
     faults: list[str] = field(factory=list[str])
     handlers: dict[tuple[type[State], EventKind], Handler] = field(
@@ -110,6 +115,7 @@ class _Reader:
     def read(self) -> Graph:
         if not (isinstance(self.args, type) and attrs.has(self.args)):
             self.faults.append("its arguments, the A of Flow[A], are no attrs class")
+        self.faults.extend(self._hidden())
         begin = self._begin()
         for name, function, marks in self._marked():
             self._take(name, function, marks)
@@ -123,6 +129,16 @@ class _Reader:
         return Graph(begin, self.handlers, states, edges, needs, results, freezer)
 
     # -- reading ------------------------------------------------------------------------------
+
+    def _hidden(self) -> Iterator[str]:
+        taken = vars(self.base).keys() | get_annotations(self.base).keys()
+        for cls in self.flow.__mro__[: self.flow.__mro__.index(self.base)]:
+            for name, hint in get_annotations(cls).items():
+                if name in taken and "ClassVar" not in str(hint):
+                    yield (
+                        f"a field named {name!r} hides {self.base.__name__}.{name}; rename it, or "
+                        f"set the class's own without a type: {name} = ..."
+                    )
 
     def _begin(self) -> Handler | None:
         function = getattr(self.flow, "begin", None)
@@ -247,7 +263,13 @@ class _Reader:
         }:
             self.faults.append(f"state {state.__name__} asks nothing: it has no `def ask(self)`")
             return
-        answer = argument_of(state, Asking)
+        answer = unaliased(argument_of(state, Asking))
+        for asked in asked_by(state):
+            if asked != answer:
+                self.faults.append(
+                    f"state {state.__name__} waits for {spoken(answer)}, and its ask says that it "
+                    f"asks for {spoken(asked)}"
+                )
         try:
             self._needs[state] = needs_of(answer, state.__name__)
         except Unreadable as fault:

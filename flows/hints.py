@@ -37,8 +37,16 @@ def hints_of(function: Callable[..., object], what: str) -> dict[str, Any]:
         raise Unreadable(f"{what}: its type hints cannot be read ({error})") from None
 
 
+def unaliased(hint: Any) -> Any:  # noqa: ANN401  # a hint may be anything
+    """What stands behind an alias of the ``type`` statement, or the hint itself."""
+    while type(hint).__name__ == "TypeAliasType":
+        hint = hint.__value__
+    return hint
+
+
 def members(hint: object) -> Iterator[object]:
-    """The members of a union, or the hint itself."""
+    """The members of a union, or the hint itself; ``type`` aliases are looked through."""
+    hint = unaliased(hint)
     if get_origin(hint) in (Union, types.UnionType):
         for part in get_args(hint):
             yield from members(part)
@@ -146,6 +154,24 @@ def _accepts(hint: object, kind: object) -> bool:
 
 
 # -- what a state asks ------------------------------------------------------------------------
+
+
+def asked_by(state: type[Asking[Any]]) -> Iterator[object]:
+    """The answer types of the questions that ``ask`` says it makes, as far as it says so."""
+    try:
+        hint = get_type_hints(state.ask).get("return")
+    except (NameError, TypeError, SyntaxError, AttributeError):
+        return  # it is not needed to run the flow
+    for member in members(hint):
+        origin: Any = get_origin(member) or member
+        if isinstance(origin, type) and issubclass(origin, Question) and origin is not Question:
+            answer = _filled(argument_of(origin, Question), origin, get_args(member))
+        elif origin is Question:
+            answer = next(iter(get_args(member)), None)
+        else:
+            continue
+        if answer is not None and answer is not Any and not isinstance(answer, TypeVar):
+            yield answer
 
 
 def needs_of(answer: object, state: str) -> JsonObject:

@@ -11,7 +11,7 @@ from ..engine.errors import UsageError
 from ..engine.jsonrpc import JsonObject
 from ..engine.machine import Machine
 from ..engine.registry import ToolEntry
-from ..engine.schema import Validator, builder, derive
+from ..engine.schema import Validator, builder, check_defaults, derive
 from ..engine.server import ServerCore
 from .flow import Flow
 from .functions import FunctionMachine, ToolFunction, output_schema, read_signature
@@ -74,7 +74,9 @@ class Server(ServerCore):
         self._add(machine, flow.args_type, described, output)
 
     def _function(self, function: Function, *, name: str | None, title: str | None) -> Function:
-        called = name or function.__name__
+        called = name or getattr(function, "__name__", "")
+        if not called:
+            raise UsageError(f"{type(function).__name__} has no name; say server.tool(name=...)")
         signature = read_signature(function, called)
         machine = FunctionMachine(called, function, signature.parameters, signature.call_parameter)
         described = _described(called, title, inspect.getdoc(function) or "")
@@ -84,13 +86,18 @@ class Server(ServerCore):
     def _add(
         self, machine: Machine, args: type, described: JsonObject, output: JsonObject | None
     ) -> None:
-        schema = {"additionalProperties": False, **derive(args, subject=f"Tool {machine.name}")}
+        subject = f"Tool {machine.name}"
+        schema = {"additionalProperties": False, **derive(args, subject=subject)}
+        check_defaults(schema, subject)
         description: JsonObject = {**described, "inputSchema": schema}
         if output is not None:
             description["outputSchema"] = output
         validator = Validator(schema, subject=f"The input schema of {machine.name}")
-        read: Callable[[JsonObject], object] = builder(args, subject=f"Tool {machine.name}")
-        self.add_tool(ToolEntry(machine, description, read, validator))
+        read: Callable[[JsonObject], object] = builder(args, subject=subject)
+        results = (
+            Validator(output, subject=f"The output schema of {machine.name}") if output else None
+        )
+        self.add_tool(ToolEntry(machine, description, read, validator, results))
 
 
 def _described(name: str, title: str | None, description: str) -> JsonObject:

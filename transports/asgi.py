@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Final
 
 import trio
@@ -38,10 +37,11 @@ from .asgi_messages import (
 from .authentication import Verifier, authenticated
 from .guards import Guards
 from .headers import Fields, check_metadata
-from .http_errors import JSON, Refused, status_of
+from .http_errors import Refused, headers_of, status_of
 from .media_types import check_media_types
 from .noticing import noticing
 from .sse import EventStream
+from .turns import Turns
 from .workers import hypercorn_workers, speaks_for_all
 
 NOT_ON_TRIO: Final = (
@@ -93,7 +93,7 @@ def http_app(
     if not keepalive > 0:
         raise UsageError(f"http_app(keepalive={keepalive!r}): seconds, and more than none")
     guards = Guards.of(allowed_hosts, allowed_origins)
-    return HttpApp(server, path, guards, authenticate, keepalive)
+    return HttpApp(server, path, guards, authenticate, keepalive, Turns(server))
 
 
 @define(eq=False)
@@ -105,6 +105,7 @@ class HttpApp:
     _guards: Guards
     _authenticate: Verifier | None
     _keepalive: float
+    _turns: Turns
     _started: bool = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -210,7 +211,7 @@ class HttpApp:
             return
         stream = EventStream(send)
         exchange = Exchange(principal, stream.notify, "http")
-        reply = await self._answer(request, exchange, stream, receive)
+        reply = await self._answer(request, len(content), exchange, stream, receive)
         if reply is None:
             return
         if stream.opened:
@@ -232,13 +233,20 @@ class HttpApp:
         )
 
     async def _answer(
-        self, request: Request, exchange: Exchange, stream: EventStream, receive: Receive
+        self,
+        request: Request,
+        size: int,
+        exchange: Exchange,
+        stream: EventStream,
+        receive: Receive,
     ) -> Reply | None:
         """The reply, or None where the client has left and wants none."""
         reply: Reply | None = None
         async with trio.open_nursery() as nursery:
-            attend = partial(nursery.start_soon, self._attend, receive, stream, nursery)
-            reply = await noticing(self._server.handle(request, exchange), attend)
+            reply = await noticing(
+                self._turns.handle(request, exchange, size),
+                lambda: nursery.start_soon(self._attend, receive, stream, nursery),
+            )
             if nursery.child_tasks:
                 nursery.cancel_scope.cancel()
         return None if stream.closed else reply
@@ -264,7 +272,8 @@ def _on_trio() -> bool:
 
 async def _send_reply(send: Send, reply: Reply) -> None:
     sent, body = _encoded(reply)
-    await send_whole(send, status_of(sent), body, JSON)
+    status = status_of(sent)
+    await send_whole(send, status, body, *headers_of(status))
 
 
 def _encoded(reply: Reply) -> tuple[Reply, bytes]:

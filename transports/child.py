@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shlex
 import signal
 import subprocess
 from collections import deque
@@ -119,6 +120,7 @@ class ChildTransport:
 
     def __init__(self, launch: Launch, nursery: trio.Nursery) -> None:
         self.name = launch.name
+        self.full_target = shlex.join(map(str, launch.command))
         self._launch = launch
         self._nursery = nursery
         self._restarts = Restarts()

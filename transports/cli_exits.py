@@ -62,8 +62,7 @@ def sentence_of(error: BaseException) -> str:
     error = root_of(error)
     if isinstance(error, TransportLost) and error.detail:
         # Of a dead child's last words the last are the reason; all of them were shown already.
-        told = f"{str(error).removesuffix(error.detail)}: {error.detail.splitlines()[-1]}"
-        return one_line(told.replace("\n: ", ": "), _LONGEST)
+        return one_line(f"{error.reason}: {error.detail.splitlines()[-1]}", _LONGEST)
     if isinstance(error, AntiphonError | OSError):
         return one_line(str(error), _LONGEST)
     return one_line(f"{type(error).__name__}: {error}", _LONGEST)

@@ -26,6 +26,12 @@ _NOUNS: Final = {
     "boolean": "yes or no",
     "array": "several texts",
 }
+_SAID: Final = (
+    *("'type'", "'enum'", "'format'", "'pattern'", "'minimum'", "'maximum'"),
+    *("'minLength'", "'maxLength'", "'minItems'", "'maxItems'"),
+)
+"""How a fault ends that :func:`wanted` explains better."""
+
 _WORDS: Final = {"yes": True, "no": False, "y": True, "n": False}
 
 
@@ -67,7 +73,10 @@ def fault(form: AskedForm, field: Field, value: JsonValue) -> str | None:
     """Why the form's schema refuses this value; None where it takes it."""
     unfilled = form.faults({})
     faults = [told for told in form.faults({field.name: value}) if told not in unfilled]
-    return f"Wanted: {wanted(field)} ({one_line('; '.join(faults))})" if faults else None
+    if not faults:
+        return None
+    unsaid = one_line("; ".join(told for told in faults if not told.endswith(_SAID)))
+    return f"Wanted: {wanted(field)}{f' ({unsaid})' if unsaid else ''}"
 
 
 def checked(form: AskedForm, field: Field, value: JsonValue) -> Given:

@@ -77,8 +77,6 @@ def doubts(request: UrlRequest) -> Iterator[str]:
         yield "the host has letters that can look like others."
     if "@" in urlsplit(request.url).netloc:
         yield "what stands before the @ is not the host."
-    if "\\" in request.url:
-        yield "browsers read a backslash in an address in their own way."
     if _is_address(host) and not _is_local(host):
         yield "the host is a bare number, not a name."
     if urlsplit(request.url).scheme == "http" and not _is_local(host):

@@ -21,7 +21,7 @@ import httpx2
 import trio
 from attrs import define
 
-from ..engine.errors import InvalidReply, ProtocolError
+from ..engine.errors import InvalidReply, ProtocolError, printable
 from ..engine.exchange import OnNotification, TransportLost
 from ..engine.jsonrpc import Failure, Notification, Reply, Request, Success, read_message
 from ..engine.limits import Limits
@@ -262,8 +262,7 @@ def quoted(text: str, post: httpx2.Request | None = None, length: int = _QUOTE_L
     # The longest first: one secret may begin with another.
     for secret in sorted(_secrets(post), key=len, reverse=True) if post is not None else ():
         text = text.replace(secret, "***")
-    printable = "".join(char if char.isprintable() else " " for char in text)
-    return " ".join(printable.split())[:length]
+    return printable(text)[:length]
 
 
 def _secrets(post: httpx2.Request) -> set[str]:

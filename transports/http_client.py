@@ -141,6 +141,7 @@ class HttpTransport:
 
     Attributes:
         name: the address without user, password, query and fragment.
+        full_target: the same with its query.
         closed: whether :func:`open_http` has ended.
     """
 
@@ -152,6 +153,10 @@ class HttpTransport:
     _limits: Limits = field(alias="limits", repr=False)
     _send: _Send = field(alias="send", repr=False)
     _connect_timeout: float = field(alias="connect_timeout", repr=False)
+
+    @property
+    def full_target(self) -> str:  # documented above
+        return str(self._url)
 
     async def exchange(self, request: Request, on_notification: OnNotification) -> Reply:
         """POST a request and wait for its reply, as long as it takes.

@@ -20,8 +20,10 @@ from ..engine.errors import (
     PeerError,
 )
 from ..engine.jsonrpc import Failure, Reply, Success, write_message
+from .busy import BUSY
 
 JSON: Final = (b"content-type", b"application/json")
+RETRY_AFTER: Final = (b"retry-after", b"1")
 TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
 
 STATUS: Final[Mapping[int, int]] = {
@@ -33,6 +35,7 @@ STATUS: Final[Mapping[int, int]] = {
     UNSUPPORTED_VERSION: 400,
     METHOD_NOT_FOUND: 404,
     INTERNAL_ERROR: 500,
+    BUSY: 503,
 }
 """The HTTP status of a JSON-RPC error code.
 
@@ -45,6 +48,11 @@ went well, so its status is 200.
 def status_of(reply: Reply) -> int:
     """The HTTP status of a reply that is sent as a single body."""
     return 200 if isinstance(reply, Success) else STATUS.get(reply.code, 200)
+
+
+def headers_of(status: int) -> tuple[tuple[bytes, bytes], ...]:
+    """The headers of a reply that is sent as a single body with this status."""
+    return (JSON, RETRY_AFTER) if status == 503 else (JSON,)
 
 
 class Refused(PeerError):

@@ -35,18 +35,12 @@ from ..engine.jsonrpc import (
     read_message,
     write_message,
 )
+from .busy import busy, passed_limit
 from .lines import Line, LineReader, TooLong
 from .outbox import Outbox
 from .salvage import readable_id
 
 logger = logging.getLogger("antiphon.stdio")
-
-BUSY: Final = 429
-"""The code of the error that refuses a request because too many wait already.
-
-Ours: the protocol has none for it, and asks that new codes stand outside JSON-RPC's range. The
-error's ``data`` names the limit that was reached.
-"""
 
 UNREAD: Final = 16 * 1024 * 1024
 """Bytes of replies that the peer may leave unread before nothing more is read from it.
@@ -71,8 +65,9 @@ async def serve_lines(
     cancelled at once. Both streams stay open: they are the caller's.
 
     A line that is no request is answered with the JSON-RPC error, and never ends the connection.
-    Further requests than ``limits.concurrent_calls`` wait their turn, further ones than
-    ``limits.waiting_calls`` are refused with the code :data:`BUSY`.
+    Further requests than ``limits.concurrent_calls`` wait their turn; further ones than
+    ``limits.waiting_calls`` or ``limits.pending_bytes`` allow are refused with the code
+    :data:`~.busy.BUSY`.
     """
     outbox = Outbox()
     async with trio.open_nursery() as nursery:
@@ -108,9 +103,11 @@ class _Call:
     """A request from its arrival until its reply is on its way.
 
     ``live`` ends with a cancellation or with the reply; nothing is said for the call after that.
+    ``size`` is the request's bytes.
     """
 
     request: Request
+    size: int
     outbox: Outbox
     scope: trio.CancelScope = field(factory=trio.CancelScope)
     live: bool = True
@@ -153,6 +150,7 @@ class _Connection:
         self._calls: dict[RequestId, _Call] = {}
         self._waiting: OrderedDict[RequestId, _Call] = OrderedDict()
         self._running = 0
+        self._held = 0
 
     async def read(self, receive: trio.abc.ReceiveStream) -> None:
         """Take everything that the peer sends, until it sends no more."""
@@ -179,7 +177,7 @@ class _Connection:
             self._say(failure(error, id))
             return
         if isinstance(message, Request):
-            self._accept(message)
+            self._accept(message, len(line))
         elif isinstance(message, Notification) and message.method == CANCELLED:
             self._cancel(message.params)
 
@@ -193,23 +191,22 @@ class _Connection:
     def _say(self, reply: Failure) -> None:
         self._outbox.post(write_message(reply))
 
-    def _accept(self, request: Request) -> None:
-        call = _Call(request, self._outbox)
+    def _accept(self, request: Request, size: int) -> None:
         if request.id in self._calls:
             text = "Invalid request: another request with this id is not answered yet"
             self._say(Failure(request.id, INVALID_REQUEST, text))
-        elif self._running < self._limits.concurrent_calls:
-            self._calls[request.id] = call
+            return
+        passed = passed_limit(self._limits, size, self._held, self._running, len(self._waiting))
+        if passed is not None:
+            self._say(busy(request.id, self._limits, passed))
+            return
+        call = _Call(request, size, self._outbox)
+        self._calls[request.id] = call
+        self._held += size
+        if self._running < self._limits.concurrent_calls:
             self._start(call)
-        elif len(self._waiting) < self._limits.waiting_calls:
-            self._calls[request.id] = self._waiting[request.id] = call
         else:
-            self._refuse_waiting(request.id)
-
-    def _refuse_waiting(self, id: RequestId) -> None:
-        limit = self._limits.waiting_calls
-        text = f"Too many requests at once: limit waiting_calls is {limit}; send it again later"
-        self._say(Failure(id, BUSY, text, {"limit": "waiting_calls", "value": limit}))
+            self._waiting[request.id] = call
 
     def _cancel(self, params: JsonObject) -> None:
         id = params.get("requestId")
@@ -218,7 +215,8 @@ class _Connection:
         # From now on the id is free, even while the call still cleans up.
         call = self._calls.pop(id, None)
         if call is not None:
-            self._waiting.pop(id, None)
+            if self._waiting.pop(id, None) is not None:
+                self._held -= call.size
             call.cancel()
             logger.debug("Request %.100r was cancelled by the client", id)
 
@@ -237,6 +235,7 @@ class _Connection:
     def _retire(self, call: _Call) -> None:
         call.live = False
         self._running -= 1
+        self._held -= call.size
         if self._calls.get(call.request.id) is call:
             del self._calls[call.request.id]
         # A call must not even begin on a connection that is being given up.

@@ -188,7 +188,7 @@ class _Stopping:
 
 async def _serve_http(app: App, options: ServeOptions) -> int:
     """Serve by hypercorn until SIGINT or SIGTERM, and let open requests end."""
-    if not _BIND.fullmatch(options.bind):
+    if not _BIND.fullmatch(options.bind) or int(options.bind.rpartition(":")[2]) > 65535:
         raise UsageError("--bind takes HOST:PORT, such as 127.0.0.1:8000 or [::1]:8000")
     with trio.open_signal_receiver(*_SIGNALS) as signals:
         async with background() as nursery:

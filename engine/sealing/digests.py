@@ -27,6 +27,9 @@ SALT_BYTES: Final = 16
 
 _encoder = msgspec.msgpack.Encoder(order="deterministic")
 _FLOAT64: Final = b"\xcb"
+# What msgpack carries as an integer.
+_LEAST: Final = -(2**63)
+_BEYOND: Final = 2**64
 
 
 def arguments_digest(arguments: Mapping[str, JsonValue]) -> bytes:
@@ -86,11 +89,25 @@ def _packed(value: object) -> bytes | None:
 
 
 def _whole(value: JsonValue | Mapping[str, JsonValue]) -> object:
-    """The value with an integer for every float that is one."""
+    """The value with one form for each number: an integer where msgpack has it.
+
+    Beyond that a float stays one, and an integer that equals a float becomes it: spelled out,
+    ``1e308`` would have 309 digits for the 5 that were sent.
+    """
     if isinstance(value, float):
-        return int(value) if value.is_integer() else value
+        return int(value) if _LEAST <= value < _BEYOND and value.is_integer() else value
+    if isinstance(value, int) and not _LEAST <= value < _BEYOND:
+        return _as_float(value)
     if isinstance(value, Mapping):
         return {key: _whole(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_whole(item) for item in value]
     return value
+
+
+def _as_float(value: int) -> int | float:
+    try:
+        number = float(value)
+    except OverflowError:
+        return value
+    return number if int(number) == value else value

@@ -2,18 +2,18 @@
 
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-Runner: TypeAlias = Callable[[float], tuple[int, float]]
-"""Runs flows for that many seconds; how many were completed, and in what time."""
+Runner: TypeAlias = Callable[[str, float], tuple[int, float]]
+"""Takes what to run and for how many seconds; how many flows were completed, in what time."""
 
 
-def obey(runners: Mapping[str, Runner]) -> None:
-    """Read lines of a runner's name and seconds, and answer each."""
+def obey(run: Runner) -> None:
+    """Read lines that say what to run and how long, and answer each."""
     for line in sys.stdin:
-        name, seconds = line.split()
-        flows, spent = runners[name](float(seconds))
+        part, seconds = line.split()
+        flows, spent = run(part, float(seconds))
         print(flows, spent, flush=True)
 
 

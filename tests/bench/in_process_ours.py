@@ -1,12 +1,10 @@
 """Antiphon in one process: its client over memory, and the server's ``handle`` alone."""
 
-from functools import partial
-
 import trio
 
 from antiphon import open_client
 from antiphon.engine.exchange import Exchange
-from antiphon.engine.jsonrpc import JsonObject, Request, Success
+from antiphon.engine.jsonrpc import JsonObject, JsonValue, Request, Success
 from tests.bench.in_process import obey, repeated
 from tests.bench.ours import server
 from tests.bench.traffic import ANSWER, call
@@ -26,7 +24,7 @@ async def through_client(seconds: float) -> tuple[int, float]:
         return await repeated(flow, seconds)
 
 
-async def handled(**members: object) -> JsonObject:
+async def handled(**members: JsonValue) -> JsonObject:
     reply = await server.handle(Request(1, "tools/call", call(**members)), Exchange())
     assert isinstance(reply, Success)
     return reply.result
@@ -44,4 +42,5 @@ async def server_alone(seconds: float) -> tuple[int, float]:
 
 
 if __name__ == "__main__":
-    obey({"client": partial(trio.run, through_client), "server": partial(trio.run, server_alone)})
+    flows = {"client": through_client, "server": server_alone}
+    obey(lambda part, seconds: trio.run(flows[part], seconds))

@@ -6,7 +6,6 @@ asyncio, where it is faster than on trio.
 
 import asyncio
 import sys
-from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -17,11 +16,12 @@ from mcp.server.runner import modern_on_request
 from mcp.shared.direct_dispatcher import create_direct_dispatcher_pair
 from mcp_types import ElicitResult
 
+from antiphon.engine.jsonrpc import JsonObject
 from tests.bench.in_process import obey, repeated
 from tests.bench.traffic import ANSWER, call
 
 
-async def answered(_: object, __: object) -> ElicitResult:
+async def answered(context: object, params: object) -> ElicitResult:
     return ElicitResult(action="accept", content={"region": "eu-west-1"})
 
 
@@ -42,19 +42,19 @@ async def _server_alone(server: MCPServer, seconds: float) -> tuple[int, float]:
 
     async def flow() -> None:
         interim = await near.send_raw_request("tools/call", call())
-        answers = dict.fromkeys(interim["inputRequests"], ANSWER)
+        answers: JsonObject = dict.fromkeys(interim["inputRequests"], ANSWER)
         continued = call(requestState=interim["requestState"], inputResponses=answers)
         result = await near.send_raw_request("tools/call", continued)
         assert result["structuredContent"] == {"name": "orders", "region": "eu-west-1"}
 
+    done = 0, 0.0
     async with lowlevel.lifespan(lowlevel) as state, anyio.create_task_group() as nursery:
         await nursery.start(far.run, modern_on_request(lowlevel, state), _no_notification)
         await nursery.start(near.run, _no_request, _no_notification)
-        try:
-            return await repeated(flow, seconds)
-        finally:
-            near.close()
-            far.close()
+        done = await repeated(flow, seconds)
+        near.close()
+        far.close()
+    return done
 
 
 async def _no_request(*_: object) -> dict[str, Any]:
@@ -68,10 +68,8 @@ async def _no_notification(*_: object) -> None:
 def main(form: str) -> None:
     server: MCPServer = import_module(f"tests.bench.{form}").server
 
-    def run(flows: Any) -> Any:
-        return lambda seconds: asyncio.run(flows(server, seconds))
-
-    obey({"client": run(_through_client), "server": run(_server_alone)})
+    flows = {"client": _through_client, "server": _server_alone}
+    obey(lambda part, seconds: asyncio.run(flows[part](server, seconds)))
 
 
 if __name__ == "__main__":

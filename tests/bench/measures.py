@@ -39,7 +39,8 @@ def http(side: str, *, connections: int) -> Generator[Probe, None, None]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         fd, port = listener.fileno(), listener.getsockname()[1]
         command = ["hypercorn", "-k", "trio", "-w", "0", "--log-level", "warning"]
-        command += ["--bind", f"fd://{fd}", f"tests.bench.{side}:app"]
+        # A side that waits for its turn keeps its connections.
+        command += ["--keep-alive", "600", "--bind", f"fd://{fd}", f"tests.bench.{side}:app"]
         with (
             running(*command, pass_fds=[fd]) as process,
             closing(HttpWire(process.pid, port, connections)) as wire,

@@ -49,9 +49,7 @@ def _line(title: str, row: Row, other: str, taken: Mapping[str, Sequence[Samples
     return line.rstrip()
 
 
-def _ratios(
-    sample: str, other: str, taken: Mapping[str, Sequence[Samples]]
-) -> Sequence[float]:
+def _ratios(sample: str, other: str, taken: Mapping[str, Sequence[Samples]]) -> Sequence[float]:
     """Ours to theirs of the same round, so that what slows the machine slows both."""
     rounds = zip(taken[OURS], taken[other], strict=True)
     return [ours[sample] / theirs[sample] for ours, theirs in rounds]

@@ -36,7 +36,7 @@ QUICK: Final = Pace(3, 0.12)
 
 def main() -> None:
     """Run every scenario and print its rows as soon as they are there."""
-    options = ArgumentParser(description=__doc__.partition("\n")[0])
+    options = ArgumentParser(description="Antiphon and the official Python SDK, side by side.")
     options.add_argument("--quick", action="store_true", help="a smoke run of half a minute")
     options.add_argument("--only", default="", metavar="TEXT", help="rows that contain TEXT")
     given = options.parse_args()

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from attrs import frozen
 
-from antiphon.engine.jsonrpc import JsonObject, dumps
+from antiphon.engine.jsonrpc import JsonObject, JsonValue, dumps
 from antiphon.engine.protocol import META_CAPABILITIES, META_CLIENT, META_VERSION, VERSION
 
 META: Final[JsonObject] = {
@@ -26,12 +26,12 @@ _KEY: Final = re.compile(rb'"inputRequests":\{"([^"]+)"')
 _DONE: Final = b'"structuredContent":{"name":"orders","region":"eu-west-1"}'
 
 
-def call(**members: object) -> dict[str, object]:
+def call(**members: JsonValue) -> JsonObject:
     """The parameters of one ``tools/call``."""
     return {"_meta": META, "name": "provision", "arguments": {"name": "orders"}, **members}
 
 
-def _template(**members: object) -> bytes:
+def _template(**members: JsonValue) -> bytes:
     request = {"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": call(**members)}
     return dumps(request).replace(b'"id":0', b'"id":%d')
 

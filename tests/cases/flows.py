@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -97,9 +98,9 @@ class Sign(Flow[Nothing]):
         return at
 
 
-def serving(*flows: Flow[Any], **options: Any) -> Server:
+def serving(*flows: Flow[Any], clock: Callable[[], float] = time.time) -> Server:
     """A server with these tools."""
-    server = Server("Cases", **{"version": "1", "keys": [KEY], **options})
+    server = Server("Cases", version="1", keys=[KEY], clock=clock)
     for flow in flows:
         server.tool(flow)
     return server

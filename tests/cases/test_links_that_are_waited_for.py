@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import trio
-import trio.testing
 from attrs import define, field
 
 from antiphon import DeadlineExceeded, MemoryTransport, Principal, ServerError, open_client
@@ -30,15 +29,18 @@ class Agreeing:
 
 
 @pytest.fixture
-def page(autojump_clock: trio.testing.MockClock) -> Page:
-    return Page(autojump_clock.current_time)
+def page() -> Page:
+    """For tests whose clock is the virtual one."""
+    return Page(trio.current_time)
 
 
 def transport(page: Page, principal: Principal | None = None) -> MemoryTransport:
     return MemoryTransport(serving(Sign(page), clock=page.clock), principal)
 
 
-async def test_page_is_asked_for_once_and_looked_at_ever_less_often(page: Page) -> None:
+async def test_page_is_asked_for_once_and_looked_at_ever_less_often(
+    page: Page, autojump_clock: object
+) -> None:
     person = Agreeing()
     page.signed_at = page.clock() + 3
     began = page.clock()
@@ -52,7 +54,9 @@ async def test_page_is_asked_for_once_and_looked_at_ever_less_often(page: Page) 
     assert all(0.05 <= wait <= 0.31 for wait in waits)
 
 
-async def test_page_that_nobody_signs_ends_in_words_for_the_model(page: Page) -> None:
+async def test_page_that_nobody_signs_ends_in_words_for_the_model(
+    page: Page, autojump_clock: object
+) -> None:
     person = Agreeing()
     async with open_client(transport(page), elicitation=person, clock=page.clock) as client:
         result = await client.call_tool("sign")
@@ -61,7 +65,9 @@ async def test_page_that_nobody_signs_ends_in_words_for_the_model(page: Page) ->
     assert len(person.asked) == 1
 
 
-async def test_client_need_not_wait_as_long_as_the_flow_does(page: Page) -> None:
+async def test_client_need_not_wait_as_long_as_the_flow_does(
+    page: Page, autojump_clock: object
+) -> None:
     began = page.clock()
     async with open_client(transport(page), elicitation=Agreeing(), clock=page.clock) as client:
         with pytest.raises(DeadlineExceeded):
@@ -69,7 +75,9 @@ async def test_client_need_not_wait_as_long_as_the_flow_does(page: Page) -> None
     assert page.clock() - began == pytest.approx(10)
 
 
-async def test_page_that_somebody_else_signs_completes_nothing(page: Page) -> None:
+async def test_page_that_somebody_else_signs_completes_nothing(
+    page: Page, autojump_clock: object
+) -> None:
     page.signed_at, page.signed_by = page.clock() + 1, BOB
     async with open_client(
         transport(page, ALICE), elicitation=Agreeing(), clock=page.clock
@@ -78,7 +86,9 @@ async def test_page_that_somebody_else_signs_completes_nothing(page: Page) -> No
     assert result.text == "Somebody else has signed."
 
 
-async def test_somebody_else_cannot_take_over_the_waiting(page: Page) -> None:
+async def test_somebody_else_cannot_take_over_the_waiting(
+    page: Page, autojump_clock: object
+) -> None:
     page.signed_at, page.signed_by = page.clock(), BOB
     async with open_client(
         transport(page, ALICE), elicitation=Agreeing(), clock=page.clock

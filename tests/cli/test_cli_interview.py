@@ -115,18 +115,14 @@ async def test_a_wrong_text_is_told_and_asked_again() -> None:
     person = Person(["many", "12", "7", "Send"])
     request = form({"f": {"type": "integer", "maximum": 9}}, required=["f"])
     assert await held(request, person) == Accept({"f": 7})
-    assert [line.partition(" (")[0] for line in person.read if "Wanted" in line] == [
-        "Wanted: a whole number, at most 9",
-        "Wanted: a whole number, at most 9",
-        "Wanted: a whole number, at most 9",
-    ]
+    assert person.read[3:] == ["Wanted: a whole number, at most 9"] * 3
 
 
 async def test_too_many_choices_are_told_and_asked_again() -> None:
     person = Person([["Apple (a)", "b"], ["b"], "Send"])
     request = form({"f": {**CHOICES, "maxItems": 1}}, required=["f"])
     assert await held(request, person) == Accept({"f": ["b"]})
-    assert any("maxItems" in line for line in person.read)
+    assert person.read[-1] == "Wanted: any of the choices, at most 1"
 
 
 async def test_a_choice_that_the_schema_refuses_after_all_is_asked_again() -> None:

@@ -107,6 +107,7 @@ def test_what_cannot_be_loaded_is_told(folder: Path, source: str, name: str, tol
         (["tests.cli.served:app", "--http", "--path", "/x"], "no --path"),
         (["tests.cli.served:server", "--http", "--path", "x"], "a path begins with /"),
         (["tests.cli.served:server", "--http", "--bind", "8000"], "HOST:PORT"),
+        (["tests.cli.served:server", "--http", "--bind", "localhost:65536"], "HOST:PORT"),
     ],
 )
 async def test_what_cannot_be_served_is_told(words: list[str], told: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -19,9 +20,20 @@ from hypothesis import strategies as st
 from antiphon.engine.call_errors import DeadlineExceeded, QuestionRefused, UnreadableDump
 from antiphon.engine.client import Client
 from antiphon.engine.conversation import Asked, Waiting
+from antiphon.engine.errors import UsageError
 from antiphon.engine.jsonrpc import JsonObject
 from antiphon.engine.stored import NAME, VERSION
-from tests.client.scripted import ROOTS, asks, client_of, done, form, poll, sampling
+from antiphon.transports.connect import open_client
+from tests.client.scripted import (
+    ROOTS,
+    ScriptedTransport,
+    asks,
+    client_of,
+    done,
+    form,
+    poll,
+    sampling,
+)
 
 ARGUMENTS: JsonObject = {"name": "orders", "big": 10**30, "deep": [{"a": None}], "é": "🦆"}
 
@@ -131,13 +143,98 @@ async def test_a_conversation_resumed_twice_has_no_id_twice() -> None:
     assert server.requests[0]["id"] != server.requests[1]["id"]
 
 
+# -- where it may go on -----------------------------------------------------------------------
+
+
+class Elsewhere(ScriptedTransport):
+    """A transport by another name, or by the same name with another whole target."""
+
+    def __init__(self, name: str, full_target: str | None = None) -> None:
+        super().__init__([done()])
+        self.name = name
+        if full_target is not None:
+            self.full_target = full_target
+
+
+async def begun_at(name: str, full_target: str | None = None) -> bytes:
+    client = Client(Elsewhere(name, full_target))
+    return client.conversation("pay", {"iban": "DE02"}).dump()
+
+
+OTHERS = [
+    (("bank",), ("evil",)),
+    (("uv run", "uv run bank.py"), ("uv run", "uv run evil.py")),
+    (("https://h/mcp", "https://h/mcp?tenant=a"), ("https://h/mcp", "https://h/mcp?tenant=b")),
+    (("https://h/mcp", "https://h/mcp?tenant=a"), ("https://h/mcp",)),
+]
+
+
+@pytest.mark.parametrize(("begun", "led"), OTHERS)
+async def test_a_conversation_goes_to_no_other_server(begun: Any, led: Any) -> None:
+    blob = await begun_at(*begun)
+    other = Elsewhere(*led)
+    with pytest.raises(UsageError, match="moved=True") as caught:
+        Client(other).load(blob)
+    assert not isinstance(caught.value, UnreadableDump)
+    told = f"began with '{begun[0]}', and this client leads to '{led[0]}'"
+    assert told in str(caught.value)
+    assert other.requests == []
+
+
+@pytest.mark.parametrize(("begun", "led"), OTHERS)
+async def test_a_server_that_has_moved_is_the_callers_word(begun: Any, led: Any) -> None:
+    blob = await begun_at(*begun)
+    other = Elsewhere(*led)
+    conversation = Client(other).load(blob, moved=True)
+    again = conversation.dump()
+    assert (await conversation.advance()) is conversation.step
+    assert other.params[0]["arguments"] == {"iban": "DE02"}
+    # From here on it belongs there, and no longer where it began.
+    Client(Elsewhere(*led)).load(again)
+    with pytest.raises(UsageError, match="moved=True"):
+        Client(Elsewhere(*begun)).load(again)
+
+
+@pytest.mark.parametrize("target", [("bank",), ("uv run", "uv run bank.py --key=SECRET")])
+async def test_the_same_target_goes_on_and_nothing_of_it_is_stored_but_its_name(
+    target: Any,
+) -> None:
+    blob = await begun_at(*target)
+    Client(Elsewhere(*target)).load(blob)
+    assert b"SECRET" not in blob
+    with pytest.raises(UsageError) as caught:
+        Client(Elsewhere("other")).load(blob)
+    assert "SECRET" not in str(caught.value)
+
+
+async def test_addresses_are_compared_with_their_query_and_without_credentials() -> None:
+    async with open_client("https://me:old@shop.example/mcp?tenant=a") as client:
+        blob = client.conversation("pay").dump()
+    async with open_client("https://me:new@SHOP.example:443/mcp?tenant=a#top") as client:
+        client.load(blob)
+    async with open_client("https://me:old@shop.example/mcp?tenant=b") as client:
+        with pytest.raises(UsageError, match="leads to 'https://shop.example/mcp'"):
+            client.load(blob)
+
+
+async def test_commands_are_compared_whole() -> None:
+    waiting = [sys.executable, "-c", "input()"]
+    async with open_client([*waiting, "bank"]) as client:
+        blob = client.conversation("pay").dump()
+    async with open_client(shlex.join([*waiting, "bank"])) as client:
+        client.load(blob)
+    async with open_client([*waiting, "evil"]) as client:
+        with pytest.raises(UsageError, match="moved=True"):
+            client.load(blob)
+
+
 RESUME = """
 import sys, trio
 from antiphon.engine.client import Client
 from antiphon.engine.jsonrpc import Success
 
 class Server:
-    name = "other process"
+    name = "scripted"
     async def exchange(self, request, on_notification):
         assert request.params["requestState"] == "sealed =+/", request.params
         answers = request.params["inputResponses"]

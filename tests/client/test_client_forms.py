@@ -6,6 +6,8 @@ import time
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiphon.engine.asked_form import AskedForm, Choice, Malformed, read_form
 
@@ -221,6 +223,111 @@ def test_a_schema_made_to_be_slow_is_not() -> None:
     started = time.process_time()
     assert read_form(schema).faults({"a": "x"}) == []
     assert time.process_time() - started < 1
+
+
+def choosing(fields: int, choices: int, **definition: Any) -> Any:
+    """A form whose fields all refer to one definition."""
+    values = [f"value-{n:06}" for n in range(choices)]
+    properties = {f"f{n}": {"$ref": "#/$defs/one"} for n in range(fields)}
+    one = {"type": "string", "enum": values, **definition}
+    return {"type": "object", "properties": properties, "$defs": {"one": one}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        choosing(1000, 2000),
+        choosing(1000, 20_000),
+        choosing(1000, 1, pattern="x" * 10_000),
+        choosing(1000, 1, default="x" * 10_000),
+        choosing(1000, 1, **{f"x-{n}": n for n in range(1000)}),
+        {
+            "type": "object",
+            "properties": {
+                f"f{n}": {"type": "array", "items": {"$ref": "#/$defs/one"}} for n in range(1000)
+            },
+            "$defs": choosing(0, 2000)["$defs"],
+        },
+    ],
+)
+def test_a_form_does_not_grow_as_its_fields_times_what_they_refer_to(schema: Any) -> None:
+    with pytest.raises(Malformed, match="the references repeat more than 262144 bytes"):
+        read_form(schema)
+
+
+def test_a_long_list_of_choices_may_be_referred_to_by_several_fields() -> None:
+    form = read_form(choosing(30, 250))
+    assert {len(field.choices) for field in form.fields} == {250}
+    assert form.faults({"f29": "value-000249"}) == []
+    assert form.faults({"f29": "value-000250"})
+
+
+def test_what_is_referred_to_once_is_bounded_by_the_message_alone() -> None:
+    (field,) = read_form(choosing(1, 30_000)).fields
+    assert len(field.choices) == 30_000
+
+
+def test_a_small_schema_that_becomes_a_large_form_is_not_remembered() -> None:
+    assert read_form(choosing(2, 50)) is read_form(choosing(2, 50))
+    assert read_form(choosing(100, 200)) is not read_form(choosing(100, 200))
+
+
+def test_a_default_is_checked_against_its_own_field_and_no_other() -> None:
+    form = form_of(
+        ["c"],
+        a={"type": "integer", "default": 3},
+        b={"type": "integer", "default": "three"},
+        c={"type": "string", "minLength": 1},
+    )
+    assert [field.default for field in form.fields] == [3, None, None]
+
+
+@pytest.mark.parametrize("format", [["email"], {"email": 1}, 3, None, "none that is known"])
+def test_a_format_that_is_none_is_ignored(format: Any) -> None:
+    form = form_of(f={"type": "string", "format": format})
+    assert form.faults({"f": "any text"}) == []
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(-1e9, 1e9) | st.text(max_size=5)
+JSON: st.SearchStrategy[Any] = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner)
+)
+USUAL = {
+    "type": st.sampled_from(
+        ["string", "number", "integer", "boolean", "array", ["string", "null"]]
+    ),
+    "format": st.sampled_from(["email", "uri", "date"]),
+    "pattern": st.sampled_from(["^a", "(", "a{9999999}"]),
+    "enum": st.lists(SCALARS, max_size=3),
+    "enumNames": st.lists(SCALARS, max_size=3),
+    "oneOf": st.lists(st.fixed_dictionaries({"const": SCALARS, "title": SCALARS}), max_size=3),
+    "items": st.fixed_dictionaries({"type": st.just("string")}),
+    "anyOf": st.just([{"$ref": "#/$defs/d"}, {"type": "null"}]),
+    "$ref": st.sampled_from(["#/$defs/d", "#/definitions/d", "#/$defs/d/d", "#"]),
+    "default": SCALARS,
+}
+BOUNDS = ("minLength", "maxLength", "minimum", "multipleOf", "minItems", "uniqueItems", "title")
+FIELDS = st.fixed_dictionaries(
+    {},
+    optional={
+        **{name: usual | JSON for name, usual in USUAL.items()},
+        **dict.fromkeys(BOUNDS, SCALARS | JSON),
+    },
+)
+
+
+@given(FIELDS, FIELDS, JSON)
+def test_any_json_as_a_field_gives_a_form_or_is_malformed(
+    field: dict[str, Any], definition: dict[str, Any], answer: Any
+) -> None:
+    schema: Any = {"type": "object", "properties": {"f": field}, "$defs": {"d": definition}}
+    try:
+        form = read_form(schema)
+    except Malformed:
+        return
+    # The default that it has passes its own check, and any answer is checked to the end.
+    assert form.faults(form.fill({})) == []
+    assert isinstance(form.faults({"f": answer}), list)
 
 
 def test_a_pattern_made_to_backtrack_ends() -> None:

@@ -8,9 +8,10 @@ import pytest
 
 from antiphon.engine.asked import Accept, FormRequest, UrlRequest
 from antiphon.engine.asked_deprecated import SamplingRequest
-from antiphon.engine.call_errors import AnswerInvalid, QuestionRefused, ServerError
+from antiphon.engine.call_errors import AnswerInvalid, QuestionRefused, ServerError, VersionMismatch
 from antiphon.engine.deprecated_questions import Root
 from antiphon.engine.errors import InvalidReply, UsageError
+from antiphon.engine.exchange import TransportLost
 from antiphon.engine.jsonrpc import Failure
 from tests.client.scripted import (
     REGION,
@@ -113,6 +114,16 @@ MALFORMED: dict[str, Any] = {
     "an address with a space": link("https://example.com/a b"),
     "an address with a line break": link("https://example.com/\n@evil.example"),
     "an address with a broken host": link("https://[::1"),
+    "an address whose host ends where only browsers see it": link(
+        "https://evil.example\\@good.example/login"
+    ),
+    "an address with a backslash further on": link("https://good.example/a\\b"),
+    "an address that is written from right to left": link("https://good.example/\u202emoc"),
+    "an address with an isolated direction": link("https://good.example/\u2067moc"),
+    "an address with an invisible character": link("https://go\u00adod.example/"),
+    "an address with a blank of another kind": link("https://good.example/\u2003"),
+    "an address with a line break of another kind": link("https://good.example/\u2028"),
+    "an address whose host browsers decode": link("https://%65vil.example/"),
     "sampling without messages": sampling(messages=[]),
     "sampling with a message that is none": sampling(messages=["hi"]),
     "sampling with a role that is none": sampling(messages=[{"role": "system", "content": []}]),
@@ -219,6 +230,23 @@ async def test_a_link_needs_no_id_and_tells_its_true_host() -> None:
     assert seen[0].url == "https://bank.example@evil.example/pay?bank.example"
 
 
+async def test_an_address_may_have_letters_of_any_script() -> None:
+    seen: list[UrlRequest] = []
+
+    async def look(question: object) -> Accept:
+        assert isinstance(question, UrlRequest)
+        seen.append(question)
+        return Accept()
+
+    client, _ = client_of(
+        asks({"a": link("https://bücher.example/%E2%80%AE/straße?q=日本")}),
+        done(),
+        elicitation=look,
+    )
+    await client.call_tool("t")
+    assert seen[0].host == "bücher.example"
+
+
 async def test_a_question_says_who_asks_and_why() -> None:
     seen: list[FormRequest] = []
 
@@ -318,6 +346,58 @@ async def test_an_endless_name_or_message_does_not_make_an_endless_error() -> No
         with pytest.raises(expected) as caught:
             await client.call_tool(long)
         assert len(str(caught.value)) < 5000
+
+
+ESCAPES = "\x1b[2J\x1b]0;pwn\x07hel\u202elo\r\n\u2028WARN forged"
+
+
+async def test_words_of_a_server_drive_no_terminal_and_forge_no_line_of_a_log() -> None:
+    needed: Any = {"requiredCapabilities": {ESCAPES: {}}}
+    for failure in (Failure(None, -1, ESCAPES), Failure(None, -32021, ESCAPES, needed)):
+        client, _ = client_of(failure)
+        with pytest.raises(ServerError, match=r"hel lo WARN forged") as caught:
+            await client.call_tool("t")
+        assert str(caught.value).isprintable()
+        assert caught.value.message == ESCAPES
+
+
+async def test_versions_that_a_server_names_drive_no_terminal() -> None:
+    client, _ = client_of(Failure(None, -32022, "no", {"supported": [ESCAPES]}))
+    with pytest.raises(VersionMismatch, match="the server speaks .*forged") as caught:
+        await client.call_tool("t")
+    assert str(caught.value).isprintable()
+    assert caught.value.theirs == (ESCAPES,)
+
+
+def test_last_words_of_a_child_drive_no_terminal_and_keep_their_lines() -> None:
+    error = TransportLost("It died", sent=True, detail="first\x1b[2J\r\nla\u202est\x07\n")
+    assert str(error) == "It died\nfirst [2J\nla st"
+    assert (error.reason, error.detail) == ("It died", "first\x1b[2J\r\nla\u202est\x07\n")
+
+
+async def test_a_refused_header_says_what_this_client_leaves_out() -> None:
+    client, _ = client_of(Failure(None, -32020, "Header mismatch"))
+    with pytest.raises(ServerError, match="Header mismatch .*x-mcp-header.*over stdio"):
+        await client.call_tool("t")
+
+
+async def test_a_format_that_is_no_text_does_no_harm() -> None:
+    odd: Any = {"type": "object", "properties": {"name": {"type": "string", "format": ["x"]}}}
+    client, _ = client_of(asks({"q": form(schema=odd)}), done(), elicitation=accept_prod)
+    assert (await client.call_tool("t")).text == "done"
+
+
+async def test_a_form_that_swells_is_an_invalid_reply() -> None:
+    values: Any = [f"value-{n}" for n in range(2000)]
+    swelling: Any = {
+        "type": "object",
+        "properties": {f"f{n}": {"$ref": "#/$defs/d"} for n in range(1000)},
+        "$defs": {"d": {"enum": values}},
+    }
+    client, _ = client_of(asks({"q": form(schema=swelling)}, "s"), elicitation=accept_prod)
+    with pytest.raises(InvalidReply, match="the references repeat more than") as caught:
+        await client.call_tool("t")
+    assert caught.value.interim is not None
 
 
 async def test_a_list_of_a_million_faults_is_told_briefly() -> None:

@@ -111,9 +111,9 @@ def refused(*supported: object) -> Failure:
     return Failure(None, -32022, "Unsupported protocol version", data)
 
 
-async def test_a_refused_version_is_tried_once_more_where_both_speak_it() -> None:
-    client, server = client_of(refused("2025-11-25", "2026-07-28"), done())
-    assert (await client.call_tool("t")).text == "done"
+async def test_what_only_reads_is_sent_once_more_where_both_speak_a_version() -> None:
+    client, server = client_of(refused("2025-11-25", "2026-07-28"), page("a"))
+    assert [tool.name for tool in await client.list_tools()] == ["a"]
     assert server.requests[0]["id"] != server.requests[1]["id"]
     assert server.params[1]["_meta"][PREFIX + "protocolVersion"] == "2026-07-28"
 
@@ -121,8 +121,31 @@ async def test_a_refused_version_is_tried_once_more_where_both_speak_it() -> Non
 async def test_a_version_is_tried_once_more_and_no_further() -> None:
     client, server = client_of(refused("2026-07-28"), refused("2026-07-28"), done())
     with pytest.raises(ServerError) as caught:
-        await client.call_tool("t")
+        await client.list_tools()
     assert (caught.value.code, len(server.requests)) == (-32022, 2)
+
+
+async def test_a_call_is_not_repeated_to_a_server_that_refuses_what_it_speaks() -> None:
+    client, server = client_of(asks(), refused("2026-07-28"), done(), elicitation=accept_prod)
+    with pytest.raises(ServerError, match="-32022: Unsupported") as caught:
+        await client.call_tool("t")
+    assert not isinstance(caught.value, VersionMismatch)
+    assert caught.value.interim is not None
+    assert [("inputResponses" in params) for params in server.params] == [False, True]
+
+
+async def test_a_call_goes_on_with_another_version_that_both_speak(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spoken = ("2026-07-28", "2027-01-01")
+    monkeypatch.setattr("antiphon.engine.client_wire.SUPPORTED_VERSIONS", spoken)
+    client, server = client_of(
+        asks(), refused("2027-01-01"), poll(), done(), elicitation=accept_prod
+    )
+    assert (await client.call_tool("t")).text == "done"
+    versions = [params["_meta"][PREFIX + "protocolVersion"] for params in server.params]
+    assert versions == ["2026-07-28"] * 2 + ["2027-01-01"] * 2
+    assert server.params[1]["inputResponses"] == server.params[2]["inputResponses"]
 
 
 async def test_without_a_common_version_both_sides_are_named() -> None:

@@ -211,7 +211,8 @@ def test_the_class_has_the_last_word() -> None:
         number: int = field(validator=even)
 
     assert read(Even, accept(number=4)) == Given(Even(4))
-    assert read(Even, accept(number=3)) == Invalid("must be even")
+    refused = Invalid("a check of the server refuses it", note="must be even")
+    assert read(Even, accept(number=3)) == refused
 
 
 @pytest.mark.parametrize(
@@ -227,7 +228,8 @@ def test_whatever_the_class_raises_makes_the_answer_of_no_use(error: type[Except
 
     reading = read(Never, accept(text="x"))
     assert isinstance(reading, Invalid)
-    assert "not this one" in reading.reason
+    assert "not this one" in reading.note
+    assert "not this one" not in repr(reading)
 
 
 def test_an_answer_is_held_to_the_options_of_run_time() -> None:

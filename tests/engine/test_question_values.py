@@ -57,14 +57,18 @@ def test_a_link_on_the_wire_has_the_mode_url_and_no_id() -> None:
     }
 
 
-@pytest.mark.parametrize("url", ["", "example.org", "/path", "//example.org/x", "https://"])
-def test_a_link_needs_an_absolute_url(url: str) -> None:
-    with pytest.raises(UsageError, match="absolute URL"):
+@pytest.mark.parametrize(
+    "url", ["", "example.org", "/path", "//example.org/x", "https://", "javascript:alert(1)"]
+)
+def test_a_link_needs_an_absolute_url_for_a_browser(url: str) -> None:
+    with pytest.raises(UsageError, match="absolute http or https URL"):
         Link("Please sign in.", url)
 
 
-@pytest.mark.parametrize("url", ["https://example.org", "http://[::1]:8/", "app:open/7"])
-def test_any_scheme_will_do(url: str) -> None:
+@pytest.mark.parametrize(
+    "url", ["https://example.org", "http://[::1]:8/", "https://größe.example/"]
+)
+def test_a_url_stays_as_it_was_written(url: str) -> None:
     assert Link("Go", url).url == url
 
 

@@ -225,9 +225,9 @@ def test_a_handler_may_take_edges_of_several_states() -> None:
     async def moved(self: Any, at: Waiting | Storing) -> Done[str]:
         return Done("")
 
-    either: Any = moved
-    both: Any = Waiting.polled(Storing.entered(either))
-    flow = flow_class(begin=beginning(Waiting | Storing), moved=both)
+    for state, event in ((Waiting, "polled"), (Storing, "entered")):
+        getattr(state, event)(moved)
+    flow = flow_class(begin=beginning(Waiting | Storing), moved=moved)
     assert [(edge.source, edge.event) for edge in flow.edges[2:]] == [
         (Waiting, "polled"),
         (Storing, "entered"),

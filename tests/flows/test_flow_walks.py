@@ -159,7 +159,9 @@ async def go_on(tour: Tour, data: st.DataObject) -> None:
             key = data.draw(st.sampled_from(asked_of_a_person(requests)))
             await tour.take(event, {**foreign, key: {"action": ACTIONS[event]}})
         case "unusable" if keys := forms(requests):
-            await tour.useless_answer({keys[0]: data.draw(useless(requests[keys[0]]))})
+            key = keys[0]
+            for _ in range(data.draw(st.integers(1, LIMITS.unusable + 1 - tour.useless))):
+                await tour.useless_answer({key: data.draw(useless(requests[key]))})
         case "half an answer" if len(requests) > 1:
             key = data.draw(st.sampled_from(list(requests)))
             await tour.stay({**foreign, key: data.draw(accepted(requests[key]))})
@@ -177,7 +179,7 @@ async def test_a_walk_takes_only_declared_edges_and_every_state_can_travel(
 ) -> None:
     tour = await Tour.begin(SCENES[name], capable=data.draw(st.booleans()))
     freezer = tour.flow.graph.freezer
-    for _ in range(data.draw(st.integers(0, 20))):
+    for _ in range(data.draw(st.integers(1, 20))):
         if tour.step.end is not None:
             break
         assert type(tour.step.state) in tour.flow.states

@@ -122,6 +122,27 @@ async def test_stream_that_is_reset_cancels_its_call() -> None:
         assert (await client.ask(call())).status == 200
 
 
+async def test_streams_of_one_connection_wait_their_turn_and_too_many_are_refused() -> None:
+    limits = Limits(concurrent_calls=1, waiting_calls=1)
+    app = http_app(ScriptedServer(speak, limits=limits))
+    async with serving(app) as port, connected(port) as client:
+        running, told = await client.open(call("wait")), Answer()
+        await client.send(running, write_message(call("wait")), end=True)
+        while not told.chunks:
+            await client.read(running, told)
+        waiting = await client.open(call())
+        await client.send(waiting, write_message(call()), end=True)
+        assert (await client.ask(call(id=3))).status == 503
+        client.connection.reset_stream(running)
+        await client.flush()
+        answer = Answer()
+        with trio.fail_after(5):
+            while not answer.ended:
+                await client.read(waiting, answer)
+        assert answer.status == 200
+        assert (await client.ask(call())).status == 200
+
+
 async def test_server_outlives_a_client_that_sends_on_after_its_refusal() -> None:
     server = ScriptedServer(limits=Limits(message_bytes=1000))
     answer = Answer()

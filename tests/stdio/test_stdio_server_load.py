@@ -15,7 +15,6 @@ from antiphon.engine.exchange import Exchange
 from antiphon.engine.jsonrpc import JsonObject, Notification, Reply, Request, Success
 from antiphon.engine.limits import Limits
 from antiphon.transports import line_server
-from antiphon.transports.line_server import BUSY
 from antiphon.transports.stdio import serve_lines
 from tests.stdio.harness import Peer, call, cancel, line, served, stream_pair
 from tests.stdio.scripted import Scripted
@@ -70,21 +69,6 @@ async def test_cancelling_gets_through_while_every_slot_is_taken() -> None:
         assert set(await peer.hear_all(3)) == {1, 2, 4}
         await peer.hear_nothing()
     assert sorted(ids(handler)) == [0, 1, 2, 4]
-
-
-async def test_too_many_waiting_calls_are_refused_by_the_name_of_the_limit() -> None:
-    handler = Scripted(Limits(concurrent_calls=1, waiting_calls=2))
-    async with served(handler) as peer:
-        await peer.say(*(call(i, "park") for i in range(4)))
-        refused = await peer.hear()
-        assert refused["id"] == 3
-        assert refused["error"]["code"] == BUSY
-        assert not -32768 <= BUSY <= -32000
-        assert refused["error"]["data"] == {"limit": "waiting_calls", "value": 2}
-        assert "waiting_calls is 2" in refused["error"]["message"]
-        await peer.say(cancel(1), call(5, "park"))  # one place is free again
-        handler.go_on.set()
-        assert set(await peer.hear_all(3)) == {0, 2, 5}
 
 
 async def test_a_live_id_cannot_be_used_twice_and_its_first_call_is_unharmed() -> None:

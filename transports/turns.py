@@ -1,0 +1,63 @@
+"""Turns: how many calls of an HTTP application run at a time, and how many may wait."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import trio
+
+from ..engine.exchange import Exchange, RequestHandler
+from ..engine.jsonrpc import Reply, Request
+from .busy import busy, passed_limit
+
+
+class Turns:
+    """Has requests handled within ``concurrent_calls``, ``waiting_calls`` and ``pending_bytes``.
+
+    Over HTTP these hold for the whole application: a connection, or a stream of one, costs its
+    client so little that a bound on each would bound nothing.
+    """
+
+    def __init__(self, server: RequestHandler) -> None:
+        self._server: Final = server
+        self._limits: Final = server.limits
+        self._waiting: Final = trio.lowlevel.ParkingLot()
+        self._running = 0
+        self._held = 0
+
+    async def handle(self, request: Request, exchange: Exchange, size: int) -> Reply:
+        """The server's reply, or the refusal where a limit is reached.
+
+        Calls have their turn in the order in which they came. One that is cancelled gives its
+        turn, or its place among those that wait, to others.
+
+        Args:
+            request: the request.
+            exchange: what the server is given with it.
+            size: the request's bytes, as it was received.
+        """
+        passed = passed_limit(self._limits, size, self._held, self._running, len(self._waiting))
+        if passed is not None:
+            return busy(request.id, self._limits, passed)
+        self._held += size
+        try:
+            return await self._in_turn(request, exchange)
+        finally:
+            self._held -= size
+
+    async def _in_turn(self, request: Request, exchange: Exchange) -> Reply:
+        if self._running < self._limits.concurrent_calls:
+            self._running += 1
+        else:
+            await self._waiting.park()
+        try:
+            return await self._server.handle(request, exchange)
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        if self._waiting:
+            # The turn passes on as it is: nobody who comes in between can take it.
+            self._waiting.unpark()
+        else:
+            self._running -= 1
