@@ -289,7 +289,7 @@ class _Definitions:
     grow as its fields times its definitions.
     """
 
-    _schema: JsonObject
+    _schema: JsonObject = field(repr=False)
     _room: int
     _taken: set[JsonValue] = field(factory=set[JsonValue])
 

@@ -28,7 +28,7 @@ from msgspec import Meta, inspect
 
 from .errors import DefinitionError, UsageError
 from .jsonrpc import JsonObject, JsonValue
-from .schema import Validator, plain
+from .schema import Validator, plain, refuse_unfilled
 
 FORMATS: Final = frozenset({"email", "uri", "date", "date-time"})
 _KEPT: Final = ("type", "title", "description", "default", "minItems", "maxItems")
@@ -73,6 +73,7 @@ def form_schema(answer: type) -> JsonObject:
     subject = f"Form {getattr(answer, '__name__', answer)!s}"
     if not attrs.has(answer):
         raise DefinitionError(subject, ["a form is answered by an attrs class"])
+    refuse_unfilled(answer, subject)
     try:
         fields = cast(inspect.DataclassType, inspect.type_info(answer)).fields
         hints = get_type_hints(answer)

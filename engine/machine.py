@@ -358,7 +358,7 @@ def _repeated(
 ) -> dict[str, JsonObject]:
     """The questions whose answers were of no use, with the reason."""
     return {
-        key: questions[key].wire(f"The last answer cannot be used: {fault}.")
+        key: questions[key].wire(f"The last answer cannot be used: {fault.note or fault.reason}.")
         for key, fault in faults.items()
     }
 

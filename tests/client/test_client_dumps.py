@@ -213,7 +213,7 @@ async def test_addresses_are_compared_with_their_query_and_without_credentials()
     async with open_client("https://me:new@SHOP.example:443/mcp?tenant=a#top") as client:
         client.load(blob)
     async with open_client("https://me:old@shop.example/mcp?tenant=b") as client:
-        with pytest.raises(UsageError, match="leads to 'https://shop.example/mcp'"):
+        with pytest.raises(UsageError, match=r"leads to 'https://shop\.example/mcp'"):
             client.load(blob)
 
 

@@ -363,7 +363,7 @@ async def test_words_of_a_server_drive_no_terminal_and_forge_no_line_of_a_log() 
 
 async def test_versions_that_a_server_names_drive_no_terminal() -> None:
     client, _ = client_of(Failure(None, -32022, "no", {"supported": [ESCAPES]}))
-    with pytest.raises(VersionMismatch, match="the server speaks .*forged") as caught:
+    with pytest.raises(VersionMismatch, match=r"the server speaks .*forged") as caught:
         await client.call_tool("t")
     assert str(caught.value).isprintable()
     assert caught.value.theirs == (ESCAPES,)
@@ -377,7 +377,7 @@ def test_last_words_of_a_child_drive_no_terminal_and_keep_their_lines() -> None:
 
 async def test_a_refused_header_says_what_this_client_leaves_out() -> None:
     client, _ = client_of(Failure(None, -32020, "Header mismatch"))
-    with pytest.raises(ServerError, match="Header mismatch .*x-mcp-header.*over stdio"):
+    with pytest.raises(ServerError, match=r"Header mismatch .*x-mcp-header.*over stdio"):
         await client.call_tool("t")
 
 

@@ -10,7 +10,7 @@ from antiphon import Asking, Call, Done, Flow, Form, Principal
 from tests.engine.peer import Peer, accept, asked, text_of
 from tests.engine.tools import serving
 
-FLOWS = 2000
+FLOWS = 3000
 
 
 @frozen
@@ -34,7 +34,19 @@ class Adding(Asking[Added]):
 
 @define
 class Ledger:
+    """Who was here, and how many at the same time."""
+
     rounds: Counter[str] = field(factory=Counter[str])
+    inside: int = 0
+    most: int = 0
+
+    async def note(self, flow_id: str) -> None:
+        """Let every other task of this moment run in between."""
+        self.rounds[flow_id] += 1
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+        await trio.lowlevel.checkpoint()
+        self.inside -= 1
 
 
 @frozen
@@ -47,14 +59,13 @@ class Add(Flow[Number]):
     @Adding.answered
     async def added(self, at: Adding, answer: Added, call: Call[Number]) -> Adding | Done[str]:
         total = at.total + answer.by
+        assert call.round == 5 - at.left
         if at.left == 0:
             return Done(f"{call.args.number}: {total} by {call.principal}")
         return await self._next(total, at.left - 1, call)
 
     async def _next(self, total: int, left: int, call: Call[Number]) -> Adding:
-        self.ledger.rounds[call.flow_id] += 1
-        # Every other task of this moment runs in between.
-        await trio.lowlevel.checkpoint()
+        await self.ledger.note(call.flow_id)
         return Adding(total, left)
 
 
@@ -82,6 +93,7 @@ async def test_each_flow_ends_with_its_own_result() -> None:
     }
     assert len(ledger.rounds) == FLOWS
     assert set(ledger.rounds.values()) == {4}
+    assert ledger.most == FLOWS
 
 
 async def test_a_cancelled_flow_leaves_the_others_alone() -> None:

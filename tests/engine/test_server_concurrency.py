@@ -159,8 +159,8 @@ class Bakery:
 
 
 ANSWERS: list[JsonObject | None] = [None, {"choosing": accept(name="lemon")}, None]
-STOPS = [3, 9, 5]
-"""Where each of the three rounds may be cancelled, with those of the client that is told."""
+STOPS = [3, 10, 4]
+"""How many checkpoints each of the three rounds has, those of the client that is told included."""
 
 
 def living() -> int:

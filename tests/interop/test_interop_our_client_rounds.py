@@ -127,11 +127,11 @@ async def test_model_roots_and_person_are_asked_in_one_round(over: Over) -> None
         here.set()
         return SamplingReply("SAFE", model="parrot", stop_reason="endTurn")
 
-    async with our_client(
-        elicitation=answer,
-        sampling=sample,
-        roots=["file:///home/ada", Root("file:///srv", "Server")],
-    ) as client:
+    roots = ["file:///home/ada", Root("file:///srv", "Server")]
+    async with (
+        reachable(over, THEIRS) as connect,
+        connect(elicitation=answer, sampling=sample, roots=roots) as client,
+    ):
         result = await client.call_tool("by_everything")
     assert not result.is_error, result.text
     assert isinstance(result.structured, Mapping)

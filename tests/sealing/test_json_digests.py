@@ -126,6 +126,6 @@ def test_digests_stay_what_they_are() -> None:
         "535d01e5d054cc6bfd74d84c5c499896c20c1a9da28f6156734d2518697c5bf8"
     )
     assert arguments_digest(everything).hex() == (
-        "2a3c7cd3fd6315fff7732efcae403a6cdd7977c44910de91568d0e8e57343218"
+        "86435a00a2e5f185e32e7a5cc9e1efbbb634fce80e162f477f22f294d11cc5d2"
     )
     assert question_digest({"method": "roots/list"}).hex() == "eef716213db23ca136178e3cc23f4934"
