@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -21,12 +21,9 @@ from attrs import define, field
 from rich.console import Console
 from rich.markup import escape
 
-from antiphon import generate_key, open_client
-from antiphon.engine.asked import Elicitation, FormRequest
+from antiphon import FormRequest, UrlRequest, generate_key, open_child, open_client, open_http
 from antiphon.engine.exchange import ClientTransport, OnNotification
 from antiphon.engine.jsonrpc import JsonObject, Reply, Request, Success
-from antiphon.transports.child import open_child
-from antiphon.transports.http_client import open_http
 
 ROOT = Path(__file__).parent.parent
 say = partial(Console(highlight=False, soft_wrap=True).print)
@@ -67,10 +64,10 @@ def _tell(result: JsonObject) -> None:
 
 def _answering(
     answers: dict[str, JsonObject], meanwhile: Callable[[], None] | None = None
-) -> Callable[[Elicitation], object]:
+) -> Callable[[FormRequest | UrlRequest], Awaitable[JsonObject]]:
     """A person who answers forms from a list, and a thing that happens while they think."""
 
-    async def answer(question: Elicitation) -> JsonObject:
+    async def answer(question: FormRequest | UrlRequest) -> JsonObject:
         assert isinstance(question, FormRequest)
         given = answers[question.key]
         say(f"  [cyan]question[/]  {escape(question.message)}")

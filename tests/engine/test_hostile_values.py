@@ -10,11 +10,15 @@ import pytest
 from attrs import frozen
 
 from antiphon import Asking, DefinitionError, Done, Flow, Form, Link, Server, UsageError, walk
-from antiphon.engine.jsonrpc import JsonObject
+from antiphon.engine.jsonrpc import JsonObject, JsonValue
 from antiphon.engine.questions import Given, Invalid
 from antiphon.engine.schema import Validator
 from antiphon.engine.sealing import arguments_digest
 
+ONES: list[JsonValue] = [1]
+TEXTS: list[JsonValue] = ["a"]
+SHORT: list[JsonValue] = [1.5]
+HUGE: list[JsonValue] = [1e308]
 NUMBERS: JsonObject = {"type": "array", "items": {"type": "integer"}}
 
 
@@ -26,23 +30,23 @@ def _seconds(work: Any) -> float:
 
 def test_a_large_wrong_value_costs_little_more_than_a_large_right_one() -> None:
     validator = Validator(NUMBERS)
-    right = _seconds(lambda: validator.faults([1] * 300_000))
-    wrong = _seconds(lambda: validator.faults(["a"] * 300_000))
+    right = _seconds(lambda: validator.faults(ONES * 300_000))
+    wrong = _seconds(lambda: validator.faults(TEXTS * 300_000))
     assert wrong < 50 * right + 1
 
 
 def test_of_a_large_value_the_first_fault_is_told() -> None:
-    assert Validator(NUMBERS).faults(["a"] * 100_000) == ['0: "a" is not of type "integer"']
+    assert Validator(NUMBERS).faults(TEXTS * 100_000) == ['0: "a" is not of type "integer"']
 
 
 def test_of_a_small_value_several_faults_are_told() -> None:
     assert len(Validator(NUMBERS).faults(["a", "b", 3])) == 2
-    assert Validator(NUMBERS).faults(["a"] * 9)[-1] == "and more"
+    assert Validator(NUMBERS).faults(TEXTS * 9)[-1] == "and more"
 
 
 def test_huge_floats_are_digested_as_short_as_they_came() -> None:
-    short = _seconds(lambda: arguments_digest({"a": [1.5] * 100_000}))
-    huge = _seconds(lambda: arguments_digest({"a": [1e308] * 100_000}))
+    short = _seconds(lambda: arguments_digest({"a": SHORT * 100_000}))
+    huge = _seconds(lambda: arguments_digest({"a": HUGE * 100_000}))
     assert huge < 20 * short + 1
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -40,7 +40,7 @@ class Kitchen:
     open: int = 0
 
     @asynccontextmanager
-    async def oven(self) -> AsyncIterator[None]:
+    async def oven(self) -> AsyncGenerator[None]:
         self.open += 1
         try:
             await self.stops.here()

@@ -30,17 +30,20 @@ def accepted(request: Mapping[str, Any]) -> Strategy:
             said = st.sampled_from(["SAFE", "RISKY"]) | st.text(TEXT, max_size=20)
             return said.map(_sampled)
         case "roots/list":
-            return st.lists(st.fixed_dictionaries({"uri": _FORMATS["uri"]}, optional=_NAMED)).map(
-                lambda roots: {"roots": roots}
-            )
+            return st.fixed_dictionaries({"roots": st.lists(_ROOT, max_size=3)})
         case _ if request["params"]["mode"] == "url":
             return st.just({"action": "accept"})
         case _:
-            content = contents(request["params"]["requestedSchema"])
-            return content.map(lambda members: {"action": "accept", "content": members})
+            return _accepting(contents(request["params"]["requestedSchema"]))
 
 
-_NAMED: Final[dict[Any, Strategy]] = {"name": st.text(TEXT, max_size=5)}
+def _accepting(content: Strategy) -> Strategy:
+    return st.fixed_dictionaries({"action": st.just("accept"), "content": content})
+
+
+_ROOT: Final[Strategy] = st.fixed_dictionaries(
+    {"uri": _FORMATS["uri"]}, optional={"name": st.text(TEXT, max_size=5)}
+)
 
 
 def _sampled(text: str) -> JsonObject:
@@ -51,12 +54,8 @@ def contents(schema: Mapping[str, Any]) -> Strategy:
     """The content of a form with this ``requestedSchema``; some have members nobody asked for."""
     fields = {name: _values(field) for name, field in schema["properties"].items()}
     required = {name: fields.pop(name) for name in schema.get("required", ())}
-    foreign = st.sampled_from(["comment", "extra"]).filter(lambda name: name not in fields)
-    return st.builds(
-        lambda more, members: {**more, **members},
-        st.dictionaries(foreign.filter(lambda name: name not in required), _FLAT, max_size=1),
-        st.fixed_dictionaries(required, optional=fields),
-    )
+    foreign = {"comment": _FLAT} if "comment" not in schema["properties"] else {}
+    return st.fixed_dictionaries(required, optional={**fields, **foreign})
 
 
 def _values(field: Mapping[str, Any]) -> Strategy:
@@ -88,8 +87,7 @@ def _values(field: Mapping[str, Any]) -> Strategy:
 
 def useless(request: Mapping[str, Any]) -> Strategy:
     """A form that was accepted with content that fails its schema."""
-    schema = request["params"]["requestedSchema"]
-    return _broken(schema).map(lambda content: {"action": "accept", "content": content})
+    return _accepting(_broken(request["params"]["requestedSchema"]))
 
 
 def _broken(schema: Mapping[str, Any]) -> Strategy:

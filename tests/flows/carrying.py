@@ -52,7 +52,7 @@ class Circle:
 @frozen
 class Tree:
     value: int
-    below: "list[Tree]" = Factory(list)
+    below: "list[Tree]" = Factory(list["Tree"])
 
 
 class Typed(TypedDict):

@@ -42,7 +42,9 @@ class Paper:
     by: datetime.date | None = None
     at: datetime.datetime | None = None
     country: Annotated[str, choice_of({"ie": "Ireland", "at": "Austria"})] = "ie"
-    extras: Annotated[list[Literal["bow", "card"]], Meta(max_length=2)] = field(factory=list)
+    extras: Annotated[list[Literal["bow", "card"]], Meta(max_length=2)] = field(
+        factory=list[Literal["bow", "card"]]
+    )
 
 
 @frozen

@@ -10,7 +10,7 @@ from antiphon import Asking, Done, Flow, Form
 from antiphon.engine.jsonrpc import JsonValue
 from tests.engine.peer import Peer, accept, asked
 from tests.engine.tools import serving
-from tests.flows.declaring import Args
+from tests.flows.declaring import Args, beginning, flow_class, hinted
 
 
 @frozen
@@ -135,17 +135,12 @@ async def test_answers_to_a_question_that_the_deploy_has_changed_are_asked_for_a
 def _flow_of(state: Any) -> Flow[Any]:
     """The flow after a deploy that has given it this state."""
 
-    class Deployed(Flow[Args]):
-        name = "order"
+    async def measured(self: Any, at: Any, size: Size) -> Done[str]:
+        return Done(f"{at.what} {size.size}")
 
-        async def begin(self, args: Args) -> state:
-            raise NotImplementedError
-
-        @state.answered  # type: ignore[untyped-decorator]
-        async def measured(self, at: state, size: Size) -> Done[str]:
-            return Done(f"{at.what} {size.size}")
-
-    return Deployed()
+    handler = state.answered(hinted(measured, at=state))
+    made: Flow[Any] = flow_class(name="order", begin=beginning(state), measured=handler)()
+    return made
 
 
 # -- what a deploy cannot carry over ----------------------------------------------------------

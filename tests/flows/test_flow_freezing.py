@@ -35,8 +35,10 @@ def written(state: object) -> str:
     return repr({name: _ordered(value) for name, value in members.items()})
 
 
-def _ordered(value: Any) -> Any:
-    return sorted(map(repr, value)) if isinstance(value, set | frozenset) else value
+def _ordered(value: Any) -> object:
+    if isinstance(value, set | frozenset):
+        return sorted(map(repr, cast("set[object]", value)))
+    return value
 
 
 # -- every type -------------------------------------------------------------------------------
@@ -176,7 +178,7 @@ class Unequal(Polling):
     number: int
     unseen: str = field(eq=False)
     made: int = field(init=False, default=5)
-    _private: bytes = field(kw_only=True, converter=bytes)
+    _private: bytes = field(kw_only=True, converter=bytes, alias="private")
 
 
 def test_fields_of_every_make_are_carried() -> None:

@@ -232,9 +232,13 @@ class Numbered(Polling):
     number: int = field(init=False, factory=lambda: next(MAKING))
 
 
+def _louder(text: str) -> str:
+    return f"{text}!"
+
+
 @frozen
 class Growing(Polling):
-    text: str = field(converter=lambda text: text + "!")
+    text: str = field(converter=_louder)
 
 
 @pytest.mark.parametrize("state", [Numbered("a"), Growing("a")], ids=repr)

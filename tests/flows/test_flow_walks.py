@@ -71,7 +71,7 @@ class Tour:
     @property
     def events(self) -> list[str]:
         """What may happen in the present state."""
-        source = type(self.step.state)
+        source: type = type(self.step.state)
         events = [edge.event for edge in self.flow.edges if edge.source is source]
         return [event for event in dict.fromkeys(events) if event != "unavailable"]
 
@@ -99,12 +99,14 @@ class Tour:
 
     def follow(self, event: str, step: Step) -> None:
         """Go on to a step to which this event has led."""
-        self._note(type(self.step.state), event, step)
+        source: type = type(self.step.state)
+        self._note(source, event, step)
         self.step = step
         self.useless = 0
 
     def _note(self, source: type | None, event: str, step: Step) -> None:
-        target: type = type(step.state if step.end is None else step.end)
+        reached: object = step.end or step.state
+        target = type(reached)
         (route,) = self._routes(source, event, target)
         self.taken.extend(route)
 
