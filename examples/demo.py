@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -133,7 +133,7 @@ class Deployment:
 
 
 @contextmanager
-def _deployed() -> Iterator[Deployment]:
+def _deployed() -> Generator[Deployment, None, None]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.set_inheritable(True)
         keys = {"ANTIPHON_KEYS": generate_key()}

@@ -18,7 +18,7 @@ error's ``data`` names the limit that was reached.
 """
 
 
-def passed_limit(limits: Limits, size: int, held: int, running: int, waiting: int) -> str | None:
+def passed_limit(limits: Limits, size: int, held: int, waiting: int) -> str | None:
     """The limit that one more request would pass, by name.
 
     A request that comes alone passes none, so whatever may be received can be served.
@@ -27,12 +27,11 @@ def passed_limit(limits: Limits, size: int, held: int, running: int, waiting: in
         limits: what is allowed.
         size: the request's bytes.
         held: the bytes of those that are pending.
-        running: how many of them run.
         waiting: how many of them wait for their turn.
     """
     if held and held + size > limits.pending_bytes:
         return "pending_bytes"
-    if running >= limits.concurrent_calls and waiting >= limits.waiting_calls:
+    if waiting >= limits.waiting_calls:
         return "waiting_calls"
     return None
 

@@ -196,7 +196,7 @@ class _Connection:
             text = "Invalid request: another request with this id is not answered yet"
             self._say(Failure(request.id, INVALID_REQUEST, text))
             return
-        passed = passed_limit(self._limits, size, self._held, self._running, len(self._waiting))
+        passed = passed_limit(self._limits, size, self._held, len(self._waiting))
         if passed is not None:
             self._say(busy(request.id, self._limits, passed))
             return

@@ -36,7 +36,7 @@ class Turns:
             exchange: what the server is given with it.
             size: the request's bytes, as it was received.
         """
-        passed = passed_limit(self._limits, size, self._held, self._running, len(self._waiting))
+        passed = passed_limit(self._limits, size, self._held, len(self._waiting))
         if passed is not None:
             return busy(request.id, self._limits, passed)
         self._held += size

@@ -9,8 +9,8 @@ from typing import Final
 import pytest
 import trio
 
-from antiphon import Accept, Asked, Principal, ServerError, http_app, open_client
-from antiphon.engine.protocol import Implementation
+from antiphon import Accept, Asked, Conversation, Principal, ServerError, http_app, open_client
+from antiphon.engine.protocol import CallToolResult, Implementation
 from tests.cases.flows import Echo, serving
 from tests.http_server.serving import serving as listening
 
@@ -99,5 +99,5 @@ async def test_bearers_may_change_on_one_connection() -> None:
             bobs = client.conversation("echo")
             await alices.advance()
             await bobs.advance()
-            assert (await bobs.advance({"asking_word": {"word": "bob"}})).text == "bob"  # type: ignore[union-attr]
-            assert (await alices.advance({"asking_word": {"word": "al"}})).text == "al"  # type: ignore[union-attr]
+            assert await said(bobs, "bob") == "bob"
+            assert await said(alices, "alice") == "alice"

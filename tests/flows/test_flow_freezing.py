@@ -218,7 +218,7 @@ def test_what_is_equal_comes_back_as_the_field_declares_it(
 
 
 def test_a_frozen_state_shows_nothing_of_what_is_in_it() -> None:
-    state = holding(str)("hidden in here")
-    sealed = Freezer([type(state)]).freeze(state)
+    made = holding(str)
+    sealed = Freezer([made]).freeze(made("hidden in here"))
     assert b"hidden in here" in sealed.data
     assert "hidden" not in repr(sealed)

@@ -69,9 +69,14 @@ class Tour:
         return tour
 
     @property
+    def _source(self) -> type:
+        state: object = self.step.state
+        return type(state)
+
+    @property
     def events(self) -> list[str]:
         """What may happen in the present state."""
-        source: type = type(self.step.state)
+        source = self._source
         events = [edge.event for edge in self.flow.edges if edge.source is source]
         return [event for event in dict.fromkeys(events) if event != "unavailable"]
 
@@ -99,8 +104,7 @@ class Tour:
 
     def follow(self, event: str, step: Step) -> None:
         """Go on to a step to which this event has led."""
-        source: type = type(self.step.state)
-        self._note(source, event, step)
+        self._note(self._source, event, step)
         self.step = step
         self.useless = 0
 

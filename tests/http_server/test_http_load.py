@@ -153,10 +153,11 @@ async def test_client_that_leaves_while_it_runs_hands_its_turn_on() -> None:
         assert here.parking.running == 1
 
 
-async def test_turn_that_passes_on_is_not_taken_by_who_comes_in_between() -> None:
+async def test_turn_that_passed_on_is_not_given_to_who_comes_next_as_well() -> None:
     async with crowd(concurrent_calls=1) as here:
         leaving, _ = await here.enter(0, 1)
         leaving.left.set()
+        await settled()
         await here.enter(2)
         assert here.parking.begun == [0, 1]
     assert here.parking.begun == [0, 1, 2]

@@ -71,6 +71,5 @@ def model(text: str) -> Callable[..., Any]:
 
 async def list_roots(context: ClientRequestContext) -> ListRootsResult:
     """Two roots, one with a name."""
-    return ListRootsResult(
-        roots=[Root(uri="file:///home/ada"), Root(uri="file:///srv", name="Server")]  # type: ignore[arg-type]
-    )
+    roots = [{"uri": "file:///home/ada"}, {"uri": "file:///srv", "name": "Server"}]
+    return ListRootsResult(roots=[Root.model_validate(root) for root in roots])
