@@ -69,7 +69,9 @@ def http_app(
     """Serve ``server`` over Streamable HTTP: ``hypercorn -k trio module:app``.
 
     The application mounts beside others, at a prefix too, and needs no lifespan. A client that
-    disconnects cancels its call.
+    disconnects cancels its call. Further calls than ``limits.concurrent_calls`` wait their turn;
+    further ones than ``limits.waiting_calls`` or ``limits.pending_bytes`` allow are refused with
+    503, ``Retry-After`` and the code :data:`~.busy.BUSY`.
 
     Args:
         server: what answers the requests.

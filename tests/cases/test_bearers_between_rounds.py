@@ -56,9 +56,15 @@ async def two_rounds(doors: tuple[str, str], bearers: Sequence[str | None]) -> s
                 stored = conversation.dump()
             else:
                 # The other door is the same server.
-                conversation = client.load(stored, moved=True)
-                result = await conversation.advance({"asking_word": Accept({"word": "hi"})})
-    return result.text  # type: ignore[union-attr]
+                return await said(client.load(stored, moved=True), "hi")
+    raise AssertionError("a call has two rounds")
+
+
+async def said(conversation: Conversation[CallToolResult], word: str) -> str:
+    """The text of the result, once the word was said."""
+    result = await conversation.advance({"asking_word": Accept({"word": word})})
+    assert isinstance(result, CallToolResult)
+    return result.text
 
 
 async def test_refreshed_token_of_the_same_person_goes_on() -> None:
