@@ -85,7 +85,8 @@ class Graph:
     freezer: Freezer = field(repr=False)
 
 
-_IMPLIED: Final[tuple[EventKind, ...]] = ("declined", "cancelled", "unusable")
+_REFUSALS: Final[tuple[EventKind, ...]] = ("declined", "cancelled")
+_IMPLIED: Final[tuple[EventKind, ...]] = (*_REFUSALS, "unusable")
 """Events of a state that asks a person: unless they are handled they end the flow, in words for
 the model."""
 
@@ -288,7 +289,9 @@ class _Reader:
                 yield from self._implied(state)
 
     def _implied(self, state: type[State]) -> Iterator[Edge]:
-        for kind in _IMPLIED:
+        # Consent to a link has no content that could be of no use.
+        asks_forms = "form" in cast(JsonObject, self._needs[state]["elicitation"])
+        for kind in _IMPLIED if asks_forms else _REFUSALS:
             if (state, kind) not in self.handlers:
                 yield Edge(state, kind, Failed, None)
 

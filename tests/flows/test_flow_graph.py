@@ -199,7 +199,6 @@ def test_a_flow_with_an_edge_of_each_kind() -> None:
         ("Visiting", "unavailable", "Confirming", "no_browser"),
         ("Visiting", "declined", "Failed", None),
         ("Visiting", "cancelled", "Failed", None),
-        ("Visiting", "unusable", "Failed", None),
         ("Sampling", "answered", "Done", "sampled"),
         ("Waiting", "polled", "Waiting", "waited"),
         ("Waiting", "polled", "Storing", "waited"),

@@ -13,11 +13,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeAlias
 
+import pytest
 import trio
 from attrs import define, field
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CallToolResult, TextContent
 
 from antiphon import generate_key, http_app
 from tests.http_server.serving import serving
@@ -30,6 +32,11 @@ HTTP: Final[Over] = "http"
 ROOT: Final = Path(__file__).resolve().parents[2]
 PATIENCE: Final = 60.0
 """Seconds after which a test has failed; each takes one or two on an idle machine."""
+
+LEAVES_GARBAGE: Final = pytest.mark.filterwarnings(
+    # Their client leaves what reads a stream to the garbage collector, which trio reports.
+    "ignore:Async generator 'http:ResourceWarning"
+)
 
 PROVISION: Final = "examples.provision"
 REPORT: Final = "examples.slow_report"
@@ -122,6 +129,12 @@ async def _by_http(module: str) -> AsyncGenerator[Served]:
         async with serving(app) as port:
             url = f"http://127.0.0.1:{port}/mcp"
             yield Served(lambda: streamable_http_client(url), complaints)
-    # The client leaves the generators that read a stream to the garbage collector, which trio
-    # reports: here, where that is expected, and not in the middle of some other test.
+    # See LEAVES_GARBAGE: reported here, where it is expected, and not in some other test.
     gc.collect()
+
+
+def text_of(result: CallToolResult) -> str:
+    """The text of a result of one block."""
+    (block,) = result.content
+    assert isinstance(block, TextContent)
+    return block.text

@@ -12,23 +12,13 @@ from mcp_types import (
     INVALID_PARAMS,
     UNSUPPORTED_PROTOCOL_VERSION,
     CallToolResult,
-    TextContent,
     Tool,
 )
 
 from tests.interop.people import accept, person
-from tests.interop.servers import HARBOUR, HTTP, PROVISION, Over, served
+from tests.interop.servers import HARBOUR, HTTP, LEAVES_GARBAGE, PROVISION, Over, served, text_of
 
-pytestmark = pytest.mark.filterwarnings(
-    # Their client leaves what reads a stream to the garbage collector, which trio reports.
-    "ignore:Async generator 'http:ResourceWarning"
-)
-
-
-def text_of(result: CallToolResult) -> str:
-    (block,) = result.content
-    assert isinstance(block, TextContent)
-    return block.text
+pytestmark = LEAVES_GARBAGE
 
 
 def only(group: BaseExceptionGroup[MCPError]) -> MCPError:
