@@ -7,7 +7,6 @@ basic/patterns/mrtr; basic/index, "ResultType".
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, Generic, TypeAlias, TypeVar
@@ -26,7 +25,6 @@ from .protocol import (
     INPUT_REQUIRED,
     META_SERVER,
     CallToolResult,
-    Implementation,
     InputRequired,
     structure,
 )
@@ -90,12 +88,9 @@ def result_type(result: JsonObject, said_by: str) -> str:
 def server_of(result: JsonObject) -> str | None:
     """How the server names itself in a result, where it does so readably."""
     meta = result.get("_meta")
-    if not isinstance(meta, dict) or META_SERVER not in meta:
-        return None
-    try:
-        return structure(meta[META_SERVER], Implementation).name
-    except ProtocolError:
-        return None
+    named = meta.get(META_SERVER) if isinstance(meta, dict) else None
+    name = named.get("name") if isinstance(named, dict) else None
+    return name if isinstance(name, str) else None
 
 
 # -- steps ------------------------------------------------------------------------------------
@@ -271,8 +266,11 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _counted(tally: Tally, responses: Mapping[str, Response]) -> Tally:
-    counts = Counter(_COUNTED[response.action] for response in responses.values())
-    changed = {name: getattr(tally, name) + more for name, more in counts.items()}
+    changed: dict[str, int] = {}
+    for response in responses.values():
+        name = _COUNTED[response.action]
+        before: int = getattr(tally, name)
+        changed[name] = changed.get(name, before) + 1
     return attrs.evolve(tally, legs=tally.legs + 1, **changed)
 
 

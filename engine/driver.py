@@ -192,6 +192,9 @@ class Conversation(Generic[R]):
     @contextmanager
     def _before_deadline(self) -> Generator[None]:
         remaining = self.remaining
+        if remaining == math.inf:
+            yield
+            return
         if remaining > 0:
             with trio.move_on_after(remaining) as scope:
                 yield
