@@ -164,10 +164,11 @@ def asked_by(state: type[Asking[Any]]) -> Iterator[object]:
         return  # it is not needed to run the flow
     for member in members(hint):
         origin: Any = get_origin(member) or member
-        if isinstance(origin, type) and issubclass(origin, Question) and origin is not Question:
-            answer = _filled(argument_of(origin, Question), origin, get_args(member))
-        elif origin is Question:
+        if origin is Question:
             answer = next(iter(get_args(member)), None)
+        elif isinstance(origin, type) and issubclass(origin, Question):
+            asking = cast(type, origin)
+            answer = _filled(argument_of(asking, Question), asking, get_args(member))
         else:
             continue
         if answer is not None and answer is not Any and not isinstance(answer, TypeVar):
