@@ -8,26 +8,10 @@ from typing import Any
 import mcp_types
 import pytest
 from mcp import Client, MCPError
-from mcp_types import (
-    InputRequiredResult,
-)
+from mcp_types import InputRequiredResult
 
-from tests.interop.people import (
-    AGREE,
-    DECLINE,
-    accept,
-    list_roots,
-    model,
-    person,
-)
-from tests.interop.servers import (
-    HARBOUR,
-    HTTP,
-    LEAVES_GARBAGE,
-    PROVISION,
-    Over,
-    served,
-)
+from tests.interop.people import AGREE, DECLINE, accept, list_roots, model, person
+from tests.interop.servers import HARBOUR, HTTP, LEAVES_GARBAGE, PROVISION, Over, served
 
 pytestmark = LEAVES_GARBAGE
 
