@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from .transports.child import open_child as open_child
     from .transports.connect import connect_client as connect_client
     from .transports.connect import open_client as open_client
+    from .transports.http_answer import BadStatus as BadStatus
     from .transports.http_client import open_http as open_http
     from .transports.memory import MemoryTransport as MemoryTransport
     from .transports.stdio import run_stdio as run_stdio
@@ -126,6 +127,7 @@ _LATE = {
     "open_child": "transports.child",
     "connect_client": "transports.connect",
     "open_client": "transports.connect",
+    "BadStatus": "transports.http_answer",
     "open_http": "transports.http_client",
     "MemoryTransport": "transports.memory",
     "run_stdio": "transports.stdio",

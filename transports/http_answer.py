@@ -54,6 +54,10 @@ _ADVICE: Final = {
 }
 
 
+_ABOUT_US: Final = frozenset({401, 403, 429})
+"""Statuses that say whether this client is served at all, whatever the body says of it."""
+
+
 class BadStatus(InvalidReply):
     """The server answered with an error status and without a JSON-RPC reply.
 
@@ -215,7 +219,7 @@ class Answer:
         if reply.id == self._request.id:
             return reply
         if isinstance(reply, Failure) and reply.id is None:
-            if self._response.is_client_error:
+            if self._response.is_client_error and self._response.status_code not in _ABOUT_US:
                 return reply
             said = quoted(reply.message, self._post)
             raise self._refusal(f"an error that names no request: {reply.code} {said}")

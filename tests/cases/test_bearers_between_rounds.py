@@ -9,7 +9,16 @@ from typing import Final
 import pytest
 import trio
 
-from antiphon import Accept, Asked, Conversation, Principal, ServerError, http_app, open_client
+from antiphon import (
+    Accept,
+    Asked,
+    BadStatus,
+    Conversation,
+    Principal,
+    ServerError,
+    http_app,
+    open_client,
+)
 from antiphon.engine.protocol import CallToolResult, Implementation
 from tests.cases.flows import Echo, serving
 from tests.http_server.serving import serving as listening
@@ -89,8 +98,9 @@ async def test_anybody_else_is_refused_in_both_directions() -> None:
 async def test_token_that_is_no_longer_valid_is_told_from_a_state_that_is_not() -> None:
     with trio.fail_after(60):
         async with doors() as both:
-            with pytest.raises(ServerError, match="bearer token is not valid"):
+            with pytest.raises(BadStatus, match="asks for credentials") as refused:
                 await two_rounds(both, ["alice", "expired"])
+    assert refused.value.status == 401
 
 
 async def test_bearers_may_change_on_one_connection() -> None:

@@ -100,7 +100,7 @@ async def test_a_result_is_a_reply_whatever_the_status() -> None:
 @pytest.mark.parametrize(
     "body", [failure(None, -32700), failure(None).replace(b'"id": null, ', b"")]
 )
-@pytest.mark.parametrize("status", [400, 403, 404])
+@pytest.mark.parametrize("status", [400, 404, 413])
 async def test_an_error_without_id_is_the_reply_where_the_client_is_at_fault(
     body: bytes, status: int
 ) -> None:
@@ -109,7 +109,7 @@ async def test_an_error_without_id_is_the_reply_where_the_client_is_at_fault(
     assert reply.id is None
 
 
-@pytest.mark.parametrize("status", [200, 500, 503])
+@pytest.mark.parametrize("status", [200, 401, 403, 429, 500, 503])
 async def test_an_error_without_id_is_no_reply_otherwise(status: int) -> None:
     error = await refused(answer(failure(None, -32603), status=status))
     assert f"HTTP {status}" in str(error)

@@ -144,7 +144,7 @@ def test_a_command_is_named_without_what_may_be_a_secret(command: list[str], nam
     assert label(command) == name
 
 
-# -- R49: standard error ----------------------------------------------------------------------
+# -- standard error ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("end", ["\n", "e"])
@@ -223,7 +223,7 @@ async def test_a_request_larger_than_every_buffer_gets_through() -> None:
         assert await result(server, "echo", text=text) == {"params": {"text": text}}
 
 
-# -- R57: secrets -----------------------------------------------------------------------------
+# -- secrets ----------------------------------------------------------------------------------
 
 
 async def test_a_given_secret_appears_in_no_error_and_no_log(

@@ -48,7 +48,7 @@ def say(process: subprocess.Popen[bytes], *messages: object) -> None:
     process.stdin.flush()
 
 
-# -- R43: handlers and children that print and read -------------------------------------------
+# -- handlers and children that print and read ------------------------------------------------
 
 
 def test_what_a_handler_and_its_children_print_and_read_stays_off_the_stream() -> None:
@@ -91,7 +91,7 @@ def test_what_was_printed_before_and_not_yet_written_stays_off_the_stream() -> N
     assert process.stderr == b"a banner\n"
 
 
-# -- R45: the end of the input ----------------------------------------------------------------
+# -- the end of the input ---------------------------------------------------------------------
 
 
 def test_requests_of_a_script_are_answered_before_the_process_ends() -> None:
@@ -114,7 +114,7 @@ def test_a_parked_call_does_not_outlive_the_grace() -> None:
     assert "Traceback" not in errors
 
 
-# -- R57: a client that is gone ---------------------------------------------------------------
+# -- a client that is gone --------------------------------------------------------------------
 
 
 def test_a_client_that_no_longer_reads_ends_the_process_quietly() -> None:
@@ -130,7 +130,7 @@ def test_a_client_that_no_longer_reads_ends_the_process_quietly() -> None:
     assert (status, errors) == (0, b"")
 
 
-# -- R82: every kind of input, its flags, and a prompt end ------------------------------------
+# -- every kind of input, its flags, and a prompt end -----------------------------------------
 
 Ends = tuple[int, int]
 """The server's descriptor, and ours."""
@@ -277,7 +277,7 @@ def test_handlers_that_hold_every_thread_do_not_hold_up_the_input(tmp_path: Path
     assert {reply["id"] for reply in replies} == set(range(1, 200))
 
 
-# -- R84 ---------------------------------------------------------------------------------------
+# -- concurrency ------------------------------------------------------------------------------
 
 
 def test_a_client_that_writes_everything_before_it_reads_is_answered() -> None:

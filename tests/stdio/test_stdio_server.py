@@ -36,7 +36,7 @@ async def test_a_handler_is_told_which_transport_carries_it() -> None:
     assert exchange.principal is None
 
 
-# -- R53: a fault never ends the connection ---------------------------------------------------
+# -- a fault never ends the connection --------------------------------------------------------
 
 FAULTS: list[tuple[bytes, int, str | int | None]] = [
     (b"{", -32700, None),
@@ -80,7 +80,7 @@ async def test_all_faults_in_one_chunk_are_answered_in_their_order() -> None:
         assert (await peer.hear())["id"] == 99
 
 
-# -- R55: notifications -----------------------------------------------------------------------
+# -- notifications ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ async def test_a_call_that_ignores_its_cancellation_still_says_nothing_more() ->
         await peer.hear_nothing()
 
 
-# -- R47: long lines --------------------------------------------------------------------------
+# -- long lines -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size", [65_535, 65_536, 129 * 1024, 3 * 1024 * 1024])
@@ -194,7 +194,7 @@ async def test_a_longer_line_fails_alone_and_by_its_id(excess: int) -> None:
     assert ids(handler) == [2]
 
 
-# -- R51: line breaks in strings --------------------------------------------------------------
+# -- line breaks in strings -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("character", ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c"])
@@ -215,7 +215,7 @@ async def test_a_carriage_return_before_the_newline_and_blank_lines_are_tolerate
         await peer.hear_nothing()
 
 
-# -- R74, R78, R80: JSON at its edges ---------------------------------------------------------
+# -- JSON at its edges ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

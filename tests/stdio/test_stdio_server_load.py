@@ -24,7 +24,7 @@ def ids(handler: Scripted) -> list[Any]:
     return [request.id for request in handler.asked]
 
 
-# -- R84: concurrency and back-pressure -------------------------------------------------------
+# -- concurrency and back-pressure ------------------------------------------------------------
 
 
 async def test_a_slow_call_holds_up_neither_others_nor_cancellation() -> None:
@@ -200,7 +200,7 @@ async def test_a_reply_that_json_cannot_carry_is_an_internal_error(
     assert "request 1 cannot be sent" in record.getMessage()
 
 
-# -- R45: the end of the input ----------------------------------------------------------------
+# -- the end of the input ---------------------------------------------------------------------
 
 
 async def test_requests_already_taken_are_answered_after_the_end_of_the_input(
@@ -258,7 +258,7 @@ async def test_a_quiet_connection_ends_at_once(autojump_clock: trio.testing.Mock
     assert trio.current_time() == start
 
 
-# -- R57: a peer that is gone -----------------------------------------------------------------
+# -- a peer that is gone ----------------------------------------------------------------------
 
 
 class Breaking(trio.abc.Stream):
