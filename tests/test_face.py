@@ -8,7 +8,8 @@ import pytest
 import antiphon
 
 NAMES = """
-Accept Acting AnswerInvalid AntiphonError Asked Asking Audio AuditEntry Backoff BadStatus Call CallError
+Accept Acting AnswerInvalid AntiphonError Asked Asking Audio AuditEntry Backoff BadStatus Call
+CallError
 Cancel Client Codec Consent Conversation DeadlineExceeded Decline DefinitionError Done Edge Email
 EmbeddedResource Failed Flow Form FormRequest IllegalMove Image InvalidReply LegTimeout Limits Link
 ListRoots MemoryTransport Meta PeerError PeopleTimeout Polling Principal Progress ProtocolError

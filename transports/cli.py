@@ -6,7 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, TextIO
 
 from ..engine.errors import UsageError
 from .cli_exits import EXITS, exit_of, root_of, sentence_of
@@ -31,7 +31,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Errors are told in one line on standard error, with ``--debug`` after their traceback.
     """
-    words = list(sys.argv[1:] if argv is None else argv)
+    status = _run(list(sys.argv[1:] if argv is None else argv))
+    _let_go_of(sys.stderr)
+    return status
+
+
+def _run(words: list[str]) -> int:
     command, rest = (words[0], words[1:]) if words else ("", [])
     debug = "--debug" in (rest[: rest.index("--")] if "--" in rest else rest)
     try:
@@ -51,9 +56,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _nobody_reads() -> int:
     """End as a program does whose output was closed, without a second error at exit."""
-    with open(os.devnull, "w") as null:
-        os.dup2(null.fileno(), sys.stdout.fileno())
+    _discard(sys.stdout)
     return 128 + 13
+
+
+def _let_go_of(stream: TextIO) -> None:
+    """Flush what is left; where nobody reads it, drop it: Python would exit with 120 over it."""
+    try:
+        stream.flush()
+    except OSError:
+        _discard(stream)
+
+
+def _discard(stream: TextIO) -> None:
+    with open(os.devnull, "w") as null:
+        os.dup2(null.fileno(), stream.fileno())
 
 
 def _call(argv: list[str], debug: bool) -> int:
