@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from .transports.connect import open_client as open_client
     from .transports.http_answer import BadStatus as BadStatus
     from .transports.http_client import open_http as open_http
+    from .transports.line_client import open_lines as open_lines
     from .transports.memory import MemoryTransport as MemoryTransport
     from .transports.stdio import run_stdio as run_stdio
     from .transports.stdio import serve_lines as serve_lines
@@ -129,6 +130,7 @@ _LATE = {
     "open_client": "transports.connect",
     "BadStatus": "transports.http_answer",
     "open_http": "transports.http_client",
+    "open_lines": "transports.line_client",
     "MemoryTransport": "transports.memory",
     "run_stdio": "transports.stdio",
     "serve_lines": "transports.stdio",

@@ -17,7 +17,8 @@ Question QuestionRefused ResourceLink Root RootsRequest RoundsExceeded Sample Sa
 SamplingMessage SamplingReply SamplingRequest SealingError Server ServerError Text Together
 ToolError TransportLost UnreadableDump Uri UrlRequest UsageError VersionMismatch Waiting WorldError
 all_of choice_of
-connect_client generate_key http_app open_child open_client open_http run_stdio serve_lines
+connect_client generate_key http_app open_child open_client open_http open_lines run_stdio
+serve_lines
 serve_stdio walk
 """.split()  # noqa: SIM905  # a list that is read and compared in review
 
