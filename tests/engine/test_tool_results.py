@@ -142,6 +142,11 @@ async def test_blocks_keep_their_order() -> None:
     assert await given(tuple(blocks)) == {"content": wires}
 
 
+async def test_blocks_among_other_things_are_a_value_like_any_other() -> None:
+    result = await given([Text("a"), 1])
+    assert result["structuredContent"] == [{"text": "a"}, 1]
+
+
 @pytest.mark.parametrize(
     "value",
     [

@@ -170,7 +170,7 @@ class Octets(bytes, enum.Enum):
 def test_enums_of_every_kind_are_carried(kind: Any, value: Any) -> None:
     back: Any = carried(holding(kind)(value))
     assert back.value == value
-    assert repr(back.value) == repr(value)
+    assert repr(_ordered(back.value)) == repr(_ordered(value))
 
 
 @frozen(eq=False)
