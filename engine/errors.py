@@ -119,9 +119,11 @@ class ProtocolError(PeerError):
         self.id = id
 
 
-def missing_capability(required: Mapping[str, JsonValue], message: str) -> ProtocolError:
-    """The error for a request that needs capabilities which the client did not declare."""
-    return ProtocolError(MISSING_CAPABILITY, message, {"requiredCapabilities": dict(required)})
+class MissingCapability(ProtocolError):
+    """A request needs capabilities which the client did not declare."""
+
+    def __init__(self, required: Mapping[str, JsonValue], message: str) -> None:
+        super().__init__(MISSING_CAPABILITY, message, {"requiredCapabilities": dict(required)})
 
 
 def unsupported_version(

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias, TypeGuard
 from attrs import define, evolve, field, frozen
 
 from .call import Call
-from .errors import UsageError, missing_capability
+from .errors import MissingCapability, UsageError
 from .jsonrpc import JsonObject, JsonValue, dumps
 from .limits import Limits
 from .outcomes import (
@@ -330,7 +330,7 @@ class Round:
 
     async def _unavailable(self, resumed: Resumed, missing: JsonObject) -> End | Suspended:
         if not self.machine.handles(resumed.state, "unavailable"):
-            raise missing_capability(
+            raise MissingCapability(
                 missing,
                 f"{self.machine.name!r} has to ask the user something, and this client has not "
                 f"declared that it can be asked: {_named(missing)}",

@@ -13,7 +13,7 @@ from attrs import define, field
 
 from .call import Call
 from .content import tool_error
-from .errors import ProtocolError, ToolError
+from .errors import MissingCapability, ToolError
 from .exchange import Exchange
 from .jsonrpc import JsonObject
 from .machine import End, Frozen, Resumed, Round, Suspended
@@ -76,7 +76,7 @@ class ToolCall:
             if isinstance(outcome, Suspended):
                 return self._interim(outcome, call, origin)
             return {"resultType": COMPLETE, **self._ended(outcome)}
-        except ProtocolError:
+        except MissingCapability:
             raise
         except Exception as error:  # noqa: BLE001  # a handler may raise anything
             if (told := _for_model(error)) is not None:

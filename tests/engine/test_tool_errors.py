@@ -7,7 +7,15 @@ import pytest
 import trio
 import trio.testing
 
-from antiphon import IllegalMove, SealingError, ToolError, UsageError, WorldError
+from antiphon import (
+    IllegalMove,
+    ProtocolError,
+    SealingError,
+    Server,
+    ToolError,
+    UsageError,
+    WorldError,
+)
 from antiphon.engine.errors import AntiphonError, PeerError
 from antiphon.engine.exchange import Exchange
 from antiphon.engine.jsonrpc import Request
@@ -161,3 +169,18 @@ async def test_a_deadline_of_the_handlers_own_is_an_error_like_any_other(
             await trio.sleep_forever()
 
     assert "has been logged" in told(await peer.call("hurry"))
+
+
+async def test_a_protocol_error_of_a_handler_is_masked_like_any_other(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server = Server("Errors")
+
+    @server.tool
+    async def broken() -> None:
+        raise ProtocolError(-32000, "an upstream secret")
+
+    result = await Peer(server).call("broken")
+    assert result["isError"] is True
+    assert "an upstream secret" not in str(result)
+    assert "an upstream secret" in caplog.text
