@@ -26,7 +26,7 @@ from .cli_screen import Screen, encodable, logged_to
 from .cli_show import as_json, result_json, result_text, tool_json, tool_text
 from .cli_text import one_line
 from .cli_values import typed_arguments
-from .connect import ConnectOptions, open_client
+from .connect import ConnectOptions, is_url, open_client
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 """Signals that end a command in good order; an interrupt does so by itself."""
@@ -112,11 +112,6 @@ def _client_options(options: Connection, screen: Screen) -> ConnectOptions:
     if not is_url(options.target):
         given["stderr"] = screen.say
     return given
-
-
-def is_url(target: object) -> bool:
-    """Whether a target is an address, and no command."""
-    return isinstance(target, str) and "://" in target.split(maxsplit=1)[0]
 
 
 def print_out(text: str) -> None:

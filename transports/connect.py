@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeGuard, Unpack, cast
 
 import trio
 
@@ -119,10 +119,15 @@ def _sorted_out(options: ConnectOptions) -> tuple[ClientOptions, _Given]:
     return cast(ClientOptions, ours), theirs
 
 
+def is_url(target: object) -> TypeGuard[str]:
+    """Whether a target is an address, and no command."""
+    return isinstance(target, str) and _URL.match(target) is not None
+
+
 def _transport(
     target: Target, given: _Given, limits: Limits
 ) -> AbstractAsyncContextManager[ClientTransport]:
-    if isinstance(target, str) and _URL.match(target):
+    if is_url(target):
         return _http(target, given, limits)
     if isinstance(target, str | Sequence):
         return _child(target, given, limits)
