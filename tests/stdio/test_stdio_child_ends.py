@@ -175,7 +175,7 @@ async def test_after_the_block_nothing_is_started() -> None:
 async def test_a_child_started_while_the_block_is_left_is_seen_out() -> None:
     async def ask() -> None:
         with pytest.raises((UsageError, TransportLost)):
-            await server.exchange(request(2), ignored)
+            await server.exchange(request(2, "never_answered"), ignored)
 
     for waits in range(1, 8):
         async with trio.open_nursery() as nursery, tiny() as server:
