@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Awaitable, Callable
-from typing import Generic, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Generic, TypeVar
 
 import trio
 from attrs import define, field
 
-from .errors import UsageError
+from .errors import MissingCapability, UsageError
 from .exchange import Principal
 from .jsonrpc import JsonObject, JsonValue, Notification
 from .outcomes import Event
-from .protocol import Implementation
+from .protocol import LOG_LEVELS, Implementation, LogLevel
+from .questions import Reading, Single, lacking
+from .schema import plain
 
+A = TypeVar("A")
+T = TypeVar("T")
 Args_co = TypeVar("Args_co", covariant=True)
 _log = logging.getLogger("antiphon.call")
 
@@ -35,6 +39,9 @@ class Call(Generic[Args_co]):
             work that must not be done twice.
         event: what made the flow move: the reason of an ``unusable`` edge, what is missing on
             an ``unavailable`` one.
+        input_responses: the answers that came with this request, as they were sent, for a
+            function that asks by hand; see :meth:`answer`.
+        request_state: what such a function left in ``InputRequired(state=...)``, or None.
     """
 
     args: Args_co
@@ -45,6 +52,10 @@ class Call(Generic[Args_co]):
     round: int = 1
     flow_id: str = ""
     event: Event | None = None
+    input_responses: Mapping[str, JsonValue] = field(factory=dict[str, JsonValue], repr=False)
+    request_state: Any = field(default=None, init=False, repr=False)  # what msgpack carried
+    log_level: LogLevel | None = None
+    _lifespan: object = field(default=None, repr=False, alias="lifespan")
     _progress_token: str | int | None = field(default=None, alias="progress_token")
     _notify: Callable[[Notification], Awaitable[None]] | None = field(
         default=None, repr=False, alias="notify"
@@ -60,6 +71,56 @@ class Call(Generic[Args_co]):
     def log(self) -> logging.LoggerAdapter[logging.Logger]:
         """A logger of this program whose records carry ``flow_id`` and ``round``."""
         return logging.LoggerAdapter(_log, {"flow_id": self.flow_id, "round": self.round})
+
+    def answer(self, key: str, question: Single[A]) -> Reading[A]:
+        """Read the answer to a question that is asked by hand, against its own schema.
+
+        ``Given(value)``, ``Refusal``, ``Invalid``, or None where there is no answer yet. The
+        client may answer what it was never asked: only what ``question`` itself allows is given.
+        """
+        response = self.input_responses.get(key)
+        return question.read(response) if isinstance(response, dict) else None
+
+    def lifespan(self, kind: type[T]) -> T:
+        """What the server's lifespan gave, which must be a ``kind``.
+
+        Raises:
+            UsageError: it gave something else, or there is none.
+        """
+        if not isinstance(self._lifespan, kind):
+            given = type(self._lifespan).__name__
+            raise UsageError(f"The server's lifespan gave {given}, not {kind.__name__}")
+        return self._lifespan
+
+    def require(self, needs: JsonObject) -> None:
+        """Refuse a client that has not declared ``needs``, such as ``{"sampling": {}}`` or
+        ``{"extensions": {"com.example/name": {}}}``.
+
+        Raises:
+            MissingCapability: -32021, which tells the client what it lacks.
+        """
+        if missing := lacking(needs, self.capabilities):
+            raise MissingCapability(missing, "This call needs what the client has not declared")
+
+    async def message(self, level: LogLevel, data: object, *, logger: str | None = None) -> None:
+        """Send a log message to the client, where it asked for messages of this level.
+
+        Args:
+            level: how severe it is.
+            data: text, or anything that has a JSON form; no secret, nothing about a person.
+            logger: which part of the program speaks.
+
+        Raises:
+            UsageError: ``data`` has no JSON form.
+        """
+        if self.log_level is None or self._notify is None:
+            return
+        if LOG_LEVELS.index(level) < LOG_LEVELS.index(self.log_level):
+            return
+        params: JsonObject = {"level": level, "data": plain(data)}
+        if logger is not None:
+            params["logger"] = logger
+        await self._notify(Notification("notifications/message", params))
 
     async def progress(
         self, done: float, total: float | None = None, message: str | None = None

@@ -27,6 +27,13 @@ HEADER_MISMATCH = -32020
 MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
 
+BUSY = 429
+"""The code of the error that refuses a request because too many are pending already.
+
+Ours: the protocol has none for it, and asks that new codes stand outside JSON-RPC's range. The
+error's ``data`` names the limit that was reached.
+"""
+
 
 def printable(text: str) -> str:
     """Words of the other side, fit for an error: on one line, and nothing a terminal obeys."""
@@ -83,8 +90,17 @@ class IllegalMove(UsageError):
 class ToolError(AntiphonError):
     """Raised by a handler: its text is what the model reads, as an ``isError`` result.
 
-    Anything else that a handler raises is logged and masked; this text is passed on as it is.
+    Of a prompt or a resource it becomes the message of the error. Anything else that a handler
+    raises is logged and masked; this text is passed on as it is.
     """
+
+
+class ResourceNotFound(AntiphonError):
+    """Raised by a handler of a resource or a template: nothing stands behind that uri."""
+
+    def answer(self, uri: str) -> ProtocolError:
+        """The error that tells the client so (specification, server/resources)."""
+        return ProtocolError(INVALID_PARAMS, "Resource not found", {"uri": uri})
 
 
 # -- the peer's -------------------------------------------------------------------------------
@@ -124,6 +140,11 @@ class MissingCapability(ProtocolError):
 
     def __init__(self, required: Mapping[str, JsonValue], message: str) -> None:
         super().__init__(MISSING_CAPABILITY, message, {"requiredCapabilities": dict(required)})
+
+
+def method_not_found(method: str) -> ProtocolError:
+    """The error for a method that is not served."""
+    return ProtocolError(METHOD_NOT_FOUND, f"Method not found: {method[:128]}")
 
 
 def unsupported_version(

@@ -7,12 +7,13 @@ A server sees an :class:`Exchange`: one request, as the transport received it. A
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from attrs import define, frozen
 
 from .errors import CallError, WorldError, printable
-from .jsonrpc import Notification, Reply, Request
+from .jsonrpc import Notification, Reply, Request, dumps
 from .limits import Limits
 
 
@@ -41,11 +42,21 @@ class Exchange:
         notify: sends a notification that belongs to this request; it waits while the peer does
             not read.
         transport: the transport's name, for logs.
+        lifespan: what the server's lifespan gave while this transport serves.
     """
 
     principal: Principal | None = None
     notify: Callable[[Notification], Awaitable[None]] = _dropped
     transport: str = "memory"
+    lifespan: object = None
+
+
+def verified_principal(exchange: Exchange) -> str | None:
+    """What a token is bound to by default: the verified client, issuer and subject."""
+    principal = exchange.principal
+    if principal is None:
+        return None
+    return dumps([principal.client, principal.issuer, principal.subject]).decode()
 
 
 class RequestHandler(Protocol):
@@ -64,6 +75,20 @@ class RequestHandler(Protocol):
     async def handle(self, request: Request, exchange: Exchange) -> Reply:
         """Serve one request. Every fault becomes a reply: only cancellation is raised."""
         ...
+
+
+@runtime_checkable
+class Running(Protocol):
+    """A request handler that has to be held open while a transport serves it."""
+
+    def running(self) -> AbstractAsyncContextManager[object]:
+        """Gives the value for :attr:`Exchange.lifespan`."""
+        ...
+
+
+def held_open(handler: RequestHandler) -> AbstractAsyncContextManager[object]:
+    """Hold a handler open for as long as a transport serves it."""
+    return handler.running() if isinstance(handler, Running) else nullcontext()
 
 
 OnNotification: TypeAlias = Callable[[Notification], None]

@@ -26,8 +26,14 @@ class Limits:
     digits: int = 400
     """Decimal digits of one integer in a message."""
 
+    uri_bytes: int = 8 * 1024
+    """The URI of a resource that is read. Characters, which are bytes where it is encoded."""
+
     token_bytes: int = 64 * 1024
     """A ``requestState``, sealed or received. Characters, which are bytes on the wire."""
+
+    arguments_bytes: int = 1024 * 1024
+    """The arguments of one call, as JSON. Bytes."""
 
     questions: int = 16
     """Questions of one round."""
@@ -44,6 +50,9 @@ class Limits:
     steps: int = 100
     """Automatic moves of a flow within one round; more is taken for an endless loop."""
 
+    handler_seconds: float = 300.0
+    """How long one round of a call may take, handlers and all, before it is cancelled."""
+
     concurrent_calls: int = 256
     """Calls that one stdio connection, or one HTTP application, runs at a time; further ones
     wait their turn."""
@@ -55,6 +64,13 @@ class Limits:
     """Bytes of the calls that run or wait there; a further one is refused unless it is alone.
 
     Decoded, JSON of the most wasteful kind takes 24 times its bytes."""
+
+    subscriptions: int = 256
+    """Subscriptions that one server, one stdio connection or one HTTP application keeps open;
+    further ones are refused. They take no place of calls."""
+
+    subscription_bytes: int = 128 * 1024
+    """One ``subscriptions/listen`` request, which is kept as long as its subscription. Bytes."""
 
     page: int = 100
     """Items on a page of a list."""

@@ -67,6 +67,13 @@ class Asks:
 
 
 @frozen
+class Reruns:
+    """The function that asks these questions by hand runs again, whatever comes back."""
+
+    questions: Mapping[str, Single[Any]]
+
+
+@frozen
 class Polls:
     """The state is not ready."""
 
@@ -78,7 +85,7 @@ class MovesOn:
     """The state goes on by itself, in the same round."""
 
 
-Wants: TypeAlias = Asks | Polls | MovesOn
+Wants: TypeAlias = Asks | Reruns | Polls | MovesOn
 End: TypeAlias = Done[Any] | Failed
 
 
@@ -92,6 +99,10 @@ class Machine(Protocol):
 
     async def begin(self, call: Call[Any]) -> object:
         """The first state, or an end."""
+        ...
+
+    async def resume(self, state: object, call: Call[Any]) -> object:
+        """Make a state that came back in a token ready for :meth:`wants`."""
         ...
 
     def wants(self, state: object) -> Wants:
@@ -151,7 +162,7 @@ class _Settled:
     """A state that waits, and for what: a state is asked once in a round."""
 
     state: object
-    wants: Asks | Polls
+    wants: Asks | Reruns | Polls
 
 
 @frozen
@@ -189,6 +200,7 @@ class Round:
             Exception: whatever a handler raises.
         """
         if resumed is not None:
+            resumed = evolve(resumed, state=await self.machine.resume(resumed.state, self.call))
             wants = self.machine.wants(resumed.state)
             return await self._from(resumed, wants, responses, opening=False)
         settled = await self._settled(await self.machine.begin(self.call))
@@ -216,7 +228,10 @@ class Round:
             return settled
         frozen = self.machine.freeze(settled.state)
         # A machine that comes back to where it was has made no progress.
-        asked = resumed.asked if frozen == resumed.frozen else 0
+        again = frozen == resumed.frozen
+        if isinstance(settled.wants, Reruns):
+            again = again and _digests(settled.wants.questions) == resumed.questions
+        asked = resumed.asked if again else 0
         return await self._rest(Resumed(settled.state, frozen, asked=asked), settled.wants)
 
     async def _moved(self, state: object, event: Event) -> object:
@@ -309,12 +324,12 @@ class Round:
             progress = wants.progress
             await self.call.progress(progress.done, progress.total, progress.message)
             return Suspended(resumed, {}, progress)
-        if not isinstance(wants, Asks):
+        if isinstance(wants, MovesOn):
             raise UsageError(f"Flow {self.machine.name!r} rests in a state that moves on by itself")
         questions = wants.questions
         if missing := self._missing(questions.values()):
             return await self._unavailable(resumed, missing)
-        if resumed.asked >= self.limits.repeats:
+        if questions and resumed.asked >= self.limits.repeats:
             return Failed(_stuck(self.machine.name, resumed))
         if len(questions) > self.limits.questions:
             raise UsageError(
@@ -340,6 +355,10 @@ class Round:
 
 def _is_end(state: object) -> TypeGuard[End]:
     return isinstance(state, (Done, Failed))
+
+
+def _digests(questions: Mapping[str, Single[Any]]) -> dict[str, bytes]:
+    return {key: question_digest(question.wire()) for key, question in questions.items()}
 
 
 def _pinned(resumed: Resumed, digests: Mapping[str, bytes]) -> Resumed:

@@ -16,16 +16,24 @@ T_co = TypeVar("T_co", covariant=True)
 class Done(Generic[T_co]):
     """The flow has finished; ``result`` is what the caller asked for.
 
-    Text, an attrs value (sent as structured content and as text), content blocks, or any other
-    JSON value.
+    Of a tool: text, an attrs value (sent as structured content and as text), content blocks, or
+    any other JSON value. Of a prompt: text or messages. Of a resource: text, bytes, or contents.
+
+    Attributes:
+        result: as above.
+        meta: the result's ``_meta``; its keys have a prefix, such as ``com.example/trace``.
     """
 
     result: T_co
+    meta: JsonObject | None = field(default=None, kw_only=True)
 
 
 @frozen
 class Failed:
-    """The flow has ended without a result; ``message`` is written for a model to act on."""
+    """The flow has ended without a result; ``message`` is written for a model to act on.
+
+    A tool sends it as an ``isError`` result, a prompt or a resource as an error.
+    """
 
     message: str
 

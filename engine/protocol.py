@@ -28,11 +28,15 @@ META_PREFIX: Final = "io.modelcontextprotocol/"
 META_VERSION: Final = META_PREFIX + "protocolVersion"
 META_CLIENT: Final = META_PREFIX + "clientInfo"
 META_CAPABILITIES: Final = META_PREFIX + "clientCapabilities"
+META_LOG_LEVEL: Final = META_PREFIX + "logLevel"
 META_SERVER: Final = META_PREFIX + "serverInfo"
 META_RETRY_MS: Final = "antiphon/retryAfterMs"
 """In the result's ``_meta`` of a poll: when the server would like to be asked again."""
 
 CacheScope = Literal["public", "private"]
+LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+LOG_LEVELS: Final[tuple[LogLevel, ...]] = get_args(LogLevel)
+"""From the least severe to the most (specification, server/utilities/logging)."""
 COMPLETE: Final = "complete"
 INPUT_REQUIRED: Final = "input_required"
 
@@ -67,6 +71,7 @@ class RequestMeta:
     client: Implementation | None
     progress_token: str | int | None
     raw: JsonObject
+    log_level: LogLevel | None = None
 
 
 @frozen
@@ -77,6 +82,34 @@ class CallToolParams:
     arguments: JsonObject | None = None
     input_responses: JsonObject | None = field(default=None, repr=False)
     request_state: str | None = field(default=None, repr=False)
+
+
+@frozen
+class GetPromptParams:
+    """The parameters of ``prompts/get``."""
+
+    name: str
+    arguments: JsonObject | None = None
+    input_responses: JsonObject | None = field(default=None, repr=False)
+    request_state: str | None = field(default=None, repr=False)
+
+
+@frozen
+class ReadResourceParams:
+    """The parameters of ``resources/read``."""
+
+    uri: str
+    input_responses: JsonObject | None = field(default=None, repr=False)
+    request_state: str | None = field(default=None, repr=False)
+
+
+@frozen
+class CompleteParams:
+    """The parameters of ``completion/complete``, the members of its parts taken apart later."""
+
+    ref: JsonObject
+    argument: JsonObject
+    context: JsonObject | None = None
 
 
 @frozen
@@ -359,10 +392,17 @@ def read_meta(params: JsonObject) -> RequestMeta:
         raise ProtocolError(
             INVALID_PARAMS, 'Invalid params: "progressToken" must be a string or an integer'
         )
+    level = raw.get(META_LOG_LEVEL)
+    if level is not None and level not in LOG_LEVELS:
+        raise ProtocolError(
+            INVALID_PARAMS,
+            f'Invalid params: _meta["{META_LOG_LEVEL}"] must be one of {", ".join(LOG_LEVELS)}',
+        )
     return RequestMeta(
         version,
         capabilities,
         structure(client, Implementation, part="clientInfo") if client is not None else None,
         token,
         raw,
+        cast("LogLevel | None", level),
     )

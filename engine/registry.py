@@ -1,130 +1,130 @@
-"""The tools of a server: what is listed, and what a call runs."""
+"""What a server offers of one kind, by name or uri, in the order of registration."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 from collections.abc import Callable, Iterator
+from typing import Generic, Protocol, TypeVar
 
-from attrs import field, frozen
-
-from .content import tool_result
 from .errors import INVALID_PARAMS, ProtocolError, UsageError
 from .jsonrpc import JsonObject, JsonValue
-from .machine import Machine
-from .schema import Validator
 
 
-@frozen
-class ToolEntry:
-    """A registered tool.
-
-    Attributes:
-        machine: what a call of it runs.
-        description: how it is listed, as the protocol's ``Tool`` object.
-        read_arguments: makes the machine's arguments of a JSON object that the input schema
-            has accepted; raises ValueError where the class itself refuses them.
-        validator: of the input schema.
-        results: the validator of the output schema, where there is one.
-    """
-
-    machine: Machine
-    description: JsonObject
-    read_arguments: Callable[[JsonObject], object]
-    validator: Validator = field(repr=False)
-    results: Validator | None = field(default=None, repr=False)
+class Entry(Protocol):
+    """Something that is registered and listed."""
 
     @property
-    def name(self) -> str:
-        """The name that clients call."""
-        return self.machine.name
+    def key(self) -> str:
+        """The name or the uri that clients say."""
+        ...
 
-    def arguments(self, given: JsonObject) -> object:
-        """Check arguments against the input schema and take them in.
-
-        Raises:
-            ValueError: they do not fit; the message is written for a model.
-        """
-        if faults := self.validator.faults(given):
-            raise ValueError("; ".join(faults))
-        return self.read_arguments(given)
-
-    def result(self, value: object) -> JsonObject:
-        """The members of a ``CallToolResult`` that say ``value``.
-
-        Raises:
-            UsageError: it has no JSON form, or does not fit the output schema that was listed.
-        """
-        result = tool_result(value)
-        if self.results is None:
-            return result
-        if "structuredContent" not in result:
-            raise UsageError(f"Tool {self.name!r} gave no structured result, which it promises")
-        if faults := self.results.faults(result["structuredContent"]):
-            raise UsageError(f"The result of tool {self.name!r} breaks its schema: {faults[0]}")
-        return result
+    @property
+    def description(self) -> JsonObject:
+        """How it is listed."""
+        ...
 
 
-class Registry:
-    """Tools by name, listed in the order in which they were registered."""
+E = TypeVar("E", bound=Entry)
 
-    def __init__(self) -> None:
-        self._tools: dict[str, ToolEntry] = {}
 
-    def __iter__(self) -> Iterator[ToolEntry]:
-        return iter(self._tools.values())
+def _nobody() -> None:
+    pass
+
+
+class Registry(Generic[E]):
+    """Entries by key, listed in the order in which they were registered.
+
+    Args:
+        noun: what an entry is, for messages.
+        longest: characters of the longest key.
+        changed: is called after an entry came or went.
+    """
+
+    def __init__(
+        self, noun: str, *, longest: int = 128, changed: Callable[[], None] = _nobody
+    ) -> None:
+        self._noun = noun
+        self._longest = longest
+        self._changed = changed
+        self._entries: dict[str, E] = {}
+        self.used = False
+        """Whether anything was ever registered: what a server declares does not come and go."""
+
+    def __iter__(self) -> Iterator[E]:
+        return iter(self._entries.values())
 
     def __len__(self) -> int:
-        return len(self._tools)
+        return len(self._entries)
 
-    def add(self, tool: ToolEntry) -> None:
-        """Register a tool.
+    def add(self, entry: E) -> None:
+        """Register an entry.
 
         Raises:
-            UsageError: the name is taken, or no client could send it.
+            UsageError: the key is taken, or no client could send it.
         """
-        if not 1 <= len(tool.name) <= 128 or not tool.name.isprintable():
-            raise UsageError(f"Tool name {tool.name!r} needs 1 to 128 printable characters")
-        if tool.name in self._tools:
-            raise UsageError(f"A tool named {tool.name!r} is registered already")
-        self._tools[tool.name] = tool
+        key = entry.key
+        if not 1 <= len(key) <= self._longest or not key.isprintable():
+            raise UsageError(
+                f"{self._noun.capitalize()} name {key!r} needs 1 to {self._longest} printable "
+                "characters"
+            )
+        if key in self._entries:
+            raise UsageError(f"A {self._noun} named {key!r} is registered already")
+        self._entries[key] = entry
+        self.used = True
+        self._changed()
 
-    def find(self, name: str) -> ToolEntry:
-        """The tool of that name.
+    def remove(self, key: str) -> None:
+        """Take an entry out; calls that have begun go on.
+
+        Raises:
+            UsageError: there is none of that key.
+        """
+        if self._entries.pop(key, None) is None:
+            raise UsageError(f"No {self._noun} named {key!r} is registered")
+        self._changed()
+
+    def get(self, key: str) -> E | None:
+        """The entry of that key, if there is one."""
+        return self._entries.get(key)
+
+    def find(self, key: str) -> E:
+        """The entry of that key.
 
         Raises:
             ProtocolError: -32602, there is none.
         """
-        tool = self._tools.get(name)
-        if tool is None:
-            raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name[:128]}")
-        return tool
+        entry = self._entries.get(key)
+        if entry is None:
+            raise ProtocolError(INVALID_PARAMS, f"Unknown {self._noun}: {key[:128]}")
+        return entry
 
     def page(self, cursor: str | None, size: int) -> tuple[list[JsonValue], str | None]:
         """The descriptions behind a cursor, and the cursor of the next page if there is one.
 
-        A cursor names the last tool of its page, so tools that come or go elsewhere neither
+        A cursor names the last entry of its page, so entries that come or go elsewhere neither
         repeat nor hide the rest.
 
         Raises:
             ProtocolError: -32602, the cursor is none of ours.
         """
-        names = list(self._tools)
-        start = 0 if cursor is None else names.index(self._read_cursor(cursor)) + 1
-        listed = names[start : start + size]
-        more = start + size < len(names)
-        descriptions: list[JsonValue] = [self._tools[name].description for name in listed]
+        keys = list(self._entries)
+        start = 0 if cursor is None else keys.index(self._read_cursor(cursor)) + 1
+        listed = keys[start : start + size]
+        more = start + size < len(keys)
+        descriptions: list[JsonValue] = [self._entries[key].description for key in listed]
         return descriptions, _cursor(listed[-1]) if more else None
 
     def _read_cursor(self, cursor: str) -> str:
         try:
-            name = base64.b64decode(cursor, altchars=b"-_", validate=True).decode()
+            key = base64.b64decode(cursor, altchars=b"-_", validate=True).decode()
         except (binascii.Error, ValueError):
-            name = ""
-        if name not in self._tools:
+            key = ""
+        if key not in self._entries:
             raise ProtocolError(INVALID_PARAMS, "Invalid cursor: list again from the first page")
-        return name
+        return key
 
 
-def _cursor(name: str) -> str:
-    return base64.urlsafe_b64encode(name.encode()).decode("ascii")
+def _cursor(key: str) -> str:
+    return base64.urlsafe_b64encode(key.encode()).decode("ascii")

@@ -1,61 +1,48 @@
-"""A server: it takes requests as values and answers each of them.
+"""A server with registries: what is registered is listed, run, suggested and sealed.
 
 It opens no socket: :mod:`antiphon.transports` carries its messages. Each request is served by
-what it brings along and nothing else. Specification: basic/index, basic/versioning,
-server/discover, server/tools.
+what it brings along and nothing else. Specification: basic/index, server/*.
 """
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, TypeAlias
 
-from .errors import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    METHOD_NOT_FOUND,
-    ProtocolError,
-    UsageError,
-    unsupported_version,
-)
-from .exchange import Exchange, Principal
-from .jsonrpc import Failure, JsonObject, Reply, Request, Success, dumps, failure
+from .carried import CarriedCall
+from .completion import Wanted
+from .errors import INVALID_PARAMS, ProtocolError, ResourceNotFound, method_not_found
+from .exchange import Exchange, verified_principal
+from .incoming import Incoming
+from .jsonrpc import JsonObject
 from .limits import Limits
+from .lowlevel import Lifespan, LowLevelServer, Middleware
+from .mirrored import Mirrored
+from .prompts import PromptEntry
 from .protocol import (
     COMPLETE,
-    META_SERVER,
-    META_VERSION,
-    SUPPORTED_VERSIONS,
     CacheScope,
     CallToolParams,
-    Implementation,
+    CompleteParams,
+    GetPromptParams,
     PageParams,
-    RequestMeta,
-    read_meta,
+    ReadResourceParams,
     structure,
 )
-from .registry import Registry, ToolEntry
+from .registry import Registry
+from .resources import ResourceEntry, TemplateEntry
 from .sealing import Codec, StateSealer
-from .tool_calls import ToolCall
-
-_log = logging.getLogger("antiphon.server")
+from .tools import ToolEntry
 
 BindPrincipal: TypeAlias = Callable[[Exchange], str | None]
-_Method: TypeAlias = Callable[[JsonObject, RequestMeta, Exchange], Awaitable[JsonObject]]
+
+_LONGEST_URI: Final = 2048
 
 
-def verified_principal(exchange: Exchange) -> str | None:
-    """What a token is bound to by default: the verified client, issuer and subject."""
-    principal: Principal | None = exchange.principal
-    if principal is None:
-        return None
-    return dumps([principal.client, principal.issuer, principal.subject]).decode()
-
-
-class ServerCore:
-    """The registries and the method table of a server.
+class ServerCore(LowLevelServer):
+    """The registries of a server, and the methods that serve them.
 
     Args:
         name: how the server names itself; also the audience of its tokens.
@@ -70,13 +57,17 @@ class ServerCore:
         bind_principal: from a request to the identity that a token is bound to; by default
             that of :attr:`Exchange.principal`.
         reveal_errors: send the text of unexpected exceptions to the client, for development.
-        list_ttl_ms: how long a client may keep lists, in milliseconds.
-        list_scope: whether lists are the same for everybody.
+        list_ttl_ms: how long a client may keep lists and discovery, in milliseconds.
+        list_scope: whether these are the same for everybody.
+        extensions: the extensions that are served, by identifier, with their settings.
+        middleware: stands around every request, the first outermost.
+        lifespan: an async context manager function; each transport enters it while it serves,
+            and handlers reach its value by ``call.lifespan(Kind)``.
         limits: see :class:`~antiphon.engine.limits.Limits`.
         clock: the wall clock, in seconds since the epoch.
 
     Raises:
-        UsageError: keys, codec, ttl or audience do not fit.
+        UsageError: keys, codec, ttl, audience or an extension's name do not fit.
     """
 
     def __init__(
@@ -94,16 +85,24 @@ class ServerCore:
         reveal_errors: bool = False,
         list_ttl_ms: int = 0,
         list_scope: CacheScope = "private",
+        extensions: Mapping[str, JsonObject] | None = None,
+        middleware: Sequence[Middleware] = (),
+        lifespan: Lifespan | None = None,
         limits: Limits | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        if list_ttl_ms < 0:
-            raise UsageError("Server(list_ttl_ms=...) must not be negative")
-        self.name: Final = name
-        self.info: Final = Implementation(name, version, title)
-        self._named: Final[JsonObject] = {META_SERVER: self.info.wire()}
-        self.instructions: Final = instructions
-        self.limits: Final = limits or Limits()
+        super().__init__(
+            name,
+            version=version,
+            title=title,
+            instructions=instructions,
+            extensions=extensions,
+            middleware=middleware,
+            lifespan=lifespan,
+            limits=limits,
+            list_ttl_ms=list_ttl_ms,
+            list_scope=list_scope,
+        )
         self.reveal_errors: Final = reveal_errors
         self.clock: Final = clock
         self.sealer: Final = StateSealer(
@@ -115,95 +114,99 @@ class ServerCore:
             clock=clock,
         )
         self.bind_principal: Final = bind_principal
-        self.tools: Final = Registry()
-        self._caching: Final[JsonObject] = {"ttlMs": list_ttl_ms, "cacheScope": list_scope}
-        self._methods: Final[dict[str, _Method]] = {
-            "server/discover": self._discover,
-            "tools/list": self._list_tools,
-            "tools/call": self._call_tool,
-        }
+        self.tools: Final = Registry[ToolEntry]("tool")
+        self.prompts: Final = Registry[PromptEntry]("prompt")
+        self.resources: Final = Registry[ResourceEntry]("resource", longest=_LONGEST_URI)
+        self.templates: Final = Registry[TemplateEntry]("resource template", longest=_LONGEST_URI)
+        self._methods.update(
+            {
+                "tools/list": partial(self._list, "tools", self.tools),
+                "tools/call": self._call_tool,
+                "prompts/list": partial(self._list, "prompts", self.prompts),
+                "prompts/get": self._get_prompt,
+                "resources/list": partial(self._list, "resources", self.resources),
+                "resources/templates/list": partial(
+                    self._list, "resourceTemplates", self.templates
+                ),
+                "resources/read": self._read_resource,
+                "completion/complete": self._suggest,
+            }
+        )
 
     @property
     def ephemeral_keys(self) -> bool:
         """Whether the key was made at start, so that no other process can open the tokens."""
         return self.sealer.ephemeral
 
-    def add_tool(self, tool: ToolEntry) -> None:
-        """Register a tool; raises UsageError where its name is taken."""
-        self.tools.add(tool)
+    def mirrored(self, name: str) -> tuple[Mirrored, ...]:
+        """The parameters of a tool that HTTP repeats in headers; none where it is unknown."""
+        tool = self.tools.get(name)
+        return tool.mirrored if tool is not None else ()
 
-    async def handle(self, request: Request, exchange: Exchange) -> Reply:
-        """Serve one request. Only cancellation is raised; every fault becomes a reply."""
-        try:
-            result = await self._serve(request, exchange)
-        except ProtocolError as error:
-            return failure(error, request.id)
-        except Exception:  # noqa: BLE001  # our own fault; the next request is served
-            _log.exception("%s could not be served", request.method)
-            return Failure(request.id, INTERNAL_ERROR, "Internal error")
-        meta = result.get("_meta")
-        more = meta if isinstance(meta, dict) else {}
-        return Success(request.id, {**result, "_meta": {**self._named, **more}})
+    def capabilities(self) -> JsonObject:
+        """What the registries hold, or have held, and what is always there."""
+        declared: JsonObject = {"logging": {}, **super().capabilities()}
+        if self._offers(self.tools):
+            declared["tools"] = {"listChanged": True}
+        if self._offers(self.prompts):
+            declared["prompts"] = {"listChanged": True}
+        if self._offers(self.resources):
+            declared["resources"] = {"listChanged": True, "subscribe": True}
+        if self._suggests:
+            declared["completions"] = {}
+        return declared
 
-    async def _serve(self, request: Request, exchange: Exchange) -> JsonObject:
-        if request.method == "initialize":
-            self._refuse_handshake(request)
-        meta = read_meta(request.params)
-        method = self._methods.get(request.method)
-        if method is None:
-            raise ProtocolError(METHOD_NOT_FOUND, f"Method not found: {request.method[:128]}")
-        return await method(request.params, meta, exchange)
+    def _offers(self, registry: Registry[Any]) -> bool:
+        if registry in (self.resources, self.templates):
+            return self.resources.used or self.templates.used
+        return registry.used
 
-    def _refuse_handshake(self, request: Request) -> None:
-        """Name the versions served: it is all that a client of the handshake era can show."""
-        versions = ", ".join(SUPPORTED_VERSIONS)
-        text = f"This server speaks MCP {versions} and has no initialize handshake"
-        meta = request.params.get("_meta")
-        if isinstance(meta, dict) and META_VERSION in meta:
-            raise ProtocolError(METHOD_NOT_FOUND, text)
-        requested = request.params.get("protocolVersion")
-        raise unsupported_version(
-            requested if isinstance(requested, str) else "", SUPPORTED_VERSIONS, text
-        )
+    @property
+    def _suggests(self) -> bool:
+        return any(entry.completers for entry in (*self.prompts, *self.templates))
 
     # -- methods ------------------------------------------------------------------------------
 
-    async def _discover(self, _: JsonObject, __: RequestMeta, ___: Exchange) -> JsonObject:
-        result: JsonObject = {
-            "resultType": COMPLETE,
-            "supportedVersions": list(SUPPORTED_VERSIONS),
-            "capabilities": self._capabilities(),
-            **self._caching,
-        }
-        if self.instructions is not None:
-            result["instructions"] = self.instructions
-        return result
-
-    def _capabilities(self) -> JsonObject:
-        return {"tools": {}}
-
-    async def _list_tools(self, params: JsonObject, _: RequestMeta, __: Exchange) -> JsonObject:
-        cursor = structure(params, PageParams).cursor
-        tools, following = self.tools.page(cursor, self.limits.page)
-        result: JsonObject = {"resultType": COMPLETE, "tools": tools, **self._caching}
+    async def _list(self, member: str, registry: Registry[Any], request: Incoming) -> JsonObject:
+        if not self._offers(registry):  # what is not declared is not there
+            raise method_not_found(request.method)
+        cursor = structure(request.params, PageParams).cursor
+        entries, following = registry.page(cursor, self.limits.page)
+        result: JsonObject = {"resultType": COMPLETE, member: entries, **self._caching}
         if following is not None:
             result["nextCursor"] = following
         return result
 
-    async def _call_tool(
-        self, params: JsonObject, meta: RequestMeta, exchange: Exchange
-    ) -> JsonObject:
-        asked = structure(params, CallToolParams)
-        if asked.input_responses is not None and len(asked.input_responses) > self._most_answers:
-            raise ProtocolError(
-                INVALID_PARAMS,
-                f"Invalid params: more than {self._most_answers} answers, which is four times "
-                "limit questions",
-            )
+    async def _call_tool(self, request: Incoming) -> JsonObject:
+        asked = structure(request.params, CallToolParams)
         tool = self.tools.find(asked.name)
-        return await ToolCall(self, tool, asked, meta, exchange).serve()
+        given = asked.arguments or {}
+        return await CarriedCall(self, tool, asked.name, given, asked, request).serve()
 
-    @property
-    def _most_answers(self) -> int:
-        # Unknown keys are ignored, so a client may send some; it may not send a flood.
-        return 4 * self.limits.questions
+    async def _get_prompt(self, request: Incoming) -> JsonObject:
+        asked = structure(request.params, GetPromptParams)
+        prompt = self.prompts.find(asked.name)
+        given = asked.arguments or {}
+        return await CarriedCall(self, prompt, asked.name, given, asked, request).serve()
+
+    async def _read_resource(self, request: Incoming) -> JsonObject:
+        asked = structure(request.params, ReadResourceParams)
+        if (resource := self.resources.get(asked.uri)) is not None:
+            return await CarriedCall(self, resource, asked.uri, {}, asked, request).serve()
+        for template in self.templates:
+            if (variables := template.template.match(asked.uri)) is not None:
+                given: JsonObject = {**variables}
+                call = CarriedCall(self, template, asked.uri, given, asked, request)
+                return await call.serve()
+        raise ResourceNotFound().answer(asked.uri[:_LONGEST_URI])
+
+    async def _suggest(self, request: Incoming) -> JsonObject:
+        if not self._suggests:
+            raise method_not_found(request.method)
+        wanted = Wanted.read(structure(request.params, CompleteParams))
+        if wanted.kind == "ref/prompt":
+            return await wanted.serve(self.prompts.find(wanted.key))
+        template = self.templates.get(wanted.key)
+        if template is not None:
+            return await wanted.serve(template)
+        raise ProtocolError(INVALID_PARAMS, f"Unknown resource template: {wanted.key[:128]}")

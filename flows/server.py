@@ -5,105 +5,167 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypeVar, Unpack, cast, overload
 
 from ..engine.errors import UsageError
-from ..engine.jsonrpc import JsonObject
-from ..engine.machine import Machine
-from ..engine.registry import ToolEntry
-from ..engine.schema import Validator, builder, check_defaults, derive
 from ..engine.server import ServerCore
+from . import listing
 from .flow import Flow
-from .functions import FunctionMachine, ToolFunction, output_schema, read_signature
-from .machine import FlowMachine
+from .functions import Function
+from .listing import Options, ResourceOptions, StaticOptions, ToolOptions
+from .registration import Source, of_flow, of_function, prompt, resource, template, tool
 
-Function = TypeVar("Function", bound=ToolFunction)
+F = TypeVar("F", bound=Function)
 
 
 class Server(ServerCore):
     """An MCP server; its arguments are those of :class:`~antiphon.engine.server.ServerCore`."""
 
+    # -- tools --------------------------------------------------------------------------------
+
     @overload
-    def tool(
-        self, tool: Flow[Any], /, *, name: str | None = None, title: str | None = None
-    ) -> None: ...
+    def tool(self, tool: Flow[Any], /, **options: Unpack[ToolOptions]) -> None: ...
     @overload
-    def tool(self, tool: Function, /) -> Function: ...
+    def tool(self, tool: F, /) -> F: ...
     @overload
+    def tool(self, /, **options: Unpack[ToolOptions]) -> Callable[[F], F]: ...
     def tool(
-        self, /, *, name: str | None = None, title: str | None = None
-    ) -> Callable[[Function], Function]: ...
-    def tool(
-        self,
-        tool: Flow[Any] | ToolFunction | None = None,
-        /,
-        *,
-        name: str | None = None,
-        title: str | None = None,
+        self, tool: Flow[Any] | Function | None = None, /, **options: Unpack[ToolOptions]
     ) -> object:
         """Register a tool: ``server.tool(Provision(cloud))``, or ``@server.tool`` on a function.
 
         Args:
             tool: a flow object, or an ``async def`` function with typed parameters.
-            name: what clients call; by default the flow's ``name`` or the function's.
-            title: a name for people.
+            options: see :class:`~.listing.ToolOptions`.
 
         Raises:
             DefinitionError: a function's signature cannot be read.
-            UsageError: the name is taken, or ``tool`` is neither flow nor function.
+            UsageError: the name is taken, an option is none, or ``tool`` is neither flow nor
+                function.
         """
-        if tool is None:
-            return partial(self._function, name=name, title=title)
-        if isinstance(tool, Flow):
-            flow = cast("Flow[Any]", tool)
-            self._flow(flow, name or flow.name, title or flow.title)
-            return None
-        if inspect.isclass(tool) or not callable(tool):
-            raise UsageError(
-                f"server.tool takes a flow object or an async function, not {tool!r}"
-                + ("; make an object of the class" if inspect.isclass(tool) else "")
-            )
-        return self._function(tool, name=name, title=title)
+        listing.check_options(options, ToolOptions, "server.tool")
+        return _register(tool, "tool", options, partial(self._tool, options))
 
-    def _flow(self, flow: Flow[Any], name: str, title: str | None) -> None:
-        machine = FlowMachine(flow, name)
-        results = flow.graph.results
-        # Results of several types have no one schema that a client could check.
-        output = output_schema(results[0], f"Tool {name}") if len(results) == 1 else None
-        described = _described(name, title, flow.description())
-        self._add(machine, flow.args_type, described, output)
+    def _tool(self, options: ToolOptions, source: Source) -> None:
+        self.tools.add(tool(source, options))
 
-    def _function(self, function: Function, *, name: str | None, title: str | None) -> Function:
-        called = name or getattr(function, "__name__", "")
-        if not called:
-            raise UsageError(f"{type(function).__name__} has no name; say server.tool(name=...)")
-        signature = read_signature(function, called)
-        machine = FunctionMachine(called, function, signature.parameters, signature.call_parameter)
-        described = _described(called, title, inspect.getdoc(function) or "")
-        self._add(machine, signature.args, described, signature.output)
-        return function
+    # -- prompts ------------------------------------------------------------------------------
 
-    def _add(
-        self, machine: Machine, args: type, described: JsonObject, output: JsonObject | None
-    ) -> None:
-        subject = f"Tool {machine.name}"
-        schema = {"additionalProperties": False, **derive(args, subject=subject)}
-        check_defaults(schema, subject)
-        description: JsonObject = {**described, "inputSchema": schema}
-        if output is not None:
-            description["outputSchema"] = output
-        validator = Validator(schema, subject=f"The input schema of {machine.name}")
-        read: Callable[[JsonObject], object] = builder(args, subject=subject)
-        results = (
-            Validator(output, subject=f"The output schema of {machine.name}") if output else None
+    @overload
+    def prompt(self, prompt: Flow[Any], /, **options: Unpack[Options]) -> None: ...
+    @overload
+    def prompt(self, prompt: F, /) -> F: ...
+    @overload
+    def prompt(self, /, **options: Unpack[Options]) -> Callable[[F], F]: ...
+    def prompt(
+        self, prompt: Flow[Any] | Function | None = None, /, **options: Unpack[Options]
+    ) -> object:
+        """Register a prompt: a flow object, or ``@server.prompt`` on a function.
+
+        Its arguments are texts on the wire: parameters are ``str``, a ``Literal``, an enum or a
+        number. It gives text, a content block, a ``PromptMessage``, or a list of these.
+
+        Args:
+            prompt: a flow object, or an ``async def`` function with typed parameters.
+            options: see :class:`~.listing.Options`.
+
+        Raises:
+            DefinitionError: the signature cannot be read, or an argument cannot be a text.
+            UsageError: the name is taken, an option is none, or it is neither flow nor function.
+        """
+        listing.check_options(options, Options, "server.prompt")
+        return _register(prompt, "prompt", options, partial(self._prompt, options))
+
+    def _prompt(self, options: Options, source: Source) -> None:
+        self.prompts.add(prompt(source, options))
+
+    # -- resources ----------------------------------------------------------------------------
+
+    def resource(self, uri: str, /, **options: Unpack[StaticOptions]) -> Callable[[F], F]:
+        """Register a resource: ``@server.resource("config://app")`` on a function.
+
+        The function takes nothing but a ``Call``, and gives text, bytes, ``ResourceContents``,
+        a list of these, or a value that is sent as JSON. It cannot ask.
+
+        Args:
+            uri: what clients read.
+            options: see :class:`~.listing.StaticOptions`.
+
+        Raises:
+            DefinitionError: the signature cannot be read.
+            UsageError: the uri is taken or is none, or an option is none.
+        """
+        listing.check_options(options, StaticOptions, "server.resource")
+
+        def register(function: F) -> F:
+            _callable(function, "resource")
+            self.resources.add(resource(uri, of_function(function, "resource", options), options))
+            return function
+
+        return register
+
+    @overload
+    def resource_template(
+        self, uri: str, template: Flow[Any], /, **options: Unpack[ResourceOptions]
+    ) -> None: ...
+    @overload
+    def resource_template(
+        self, uri: str, /, **options: Unpack[ResourceOptions]
+    ) -> Callable[[F], F]: ...
+    def resource_template(
+        self,
+        uri: str,
+        template: Flow[Any] | None = None,
+        /,
+        **options: Unpack[ResourceOptions],
+    ) -> object:
+        """Register a template: ``@server.resource_template("user://{id}")`` on a function, or
+        with a flow object.
+
+        Each variable of the template is a parameter of the function, or a field of the flow's
+        arguments.
+
+        Args:
+            uri: an RFC 6570 template; see :class:`~antiphon.engine.uri_templates.UriTemplate`.
+            template: a flow object.
+            options: see :class:`~.listing.ResourceOptions`.
+
+        Raises:
+            DefinitionError: the template or the signature cannot be read, or they differ.
+            UsageError: the template is taken, or an option is none.
+        """
+        listing.check_options(options, ResourceOptions, "server.resource_template")
+        return _register(
+            template, "resource_template", options, partial(self._template, uri, options)
         )
-        self.add_tool(ToolEntry(machine, description, read, validator, results))
+
+    def _template(self, uri: str, options: ResourceOptions, source: Source) -> None:
+        self.templates.add(template(uri, source, options))
 
 
-def _described(name: str, title: str | None, description: str) -> JsonObject:
-    described: JsonObject = {"name": name}
-    if title is not None:
-        described["title"] = title
-    if description:
-        described["description"] = description
-    return described
+def _register(
+    given: Flow[Any] | Function | None,
+    decorator: str,
+    options: Options,
+    take: Callable[[Source], None],
+) -> object:
+    if given is None:
+        return partial(_decorate, decorator, options, take)
+    if isinstance(given, Flow):
+        take(of_flow(cast("Flow[Any]", given), decorator, options))
+        return None
+    return _decorate(decorator, options, take, given)
+
+
+def _decorate(decorator: str, options: Options, take: Callable[[Source], None], function: F) -> F:
+    _callable(function, decorator)
+    take(of_function(function, decorator, options))
+    return function
+
+
+def _callable(given: object, decorator: str) -> None:
+    if inspect.isclass(given) or not callable(given):
+        raise UsageError(
+            f"server.{decorator} takes a flow object or an async function, not {given!r}"
+            + ("; make an object of the class" if inspect.isclass(given) else "")
+        )

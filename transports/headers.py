@@ -90,7 +90,7 @@ def metadata_headers(request: Request) -> dict[str, str]:
         UsageError: the tool's name, or what stands in its place, cannot be sent.
     """
     headers = {METHOD_HEADER: request.method}
-    version = _body_version(request)
+    version = body_version(request)
     if version is not None:
         headers[VERSION_HEADER] = version
     name = _body_name(request)
@@ -99,7 +99,8 @@ def metadata_headers(request: Request) -> dict[str, str]:
     return headers
 
 
-def _body_version(request: Request) -> str | None:
+def body_version(request: Request) -> str | None:
+    """The revision that a request names in its ``_meta``, if it names one there."""
     meta = request.params.get("_meta")
     version = meta.get(META_VERSION) if isinstance(meta, dict) else None
     return version if isinstance(version, str) else None
@@ -156,7 +157,7 @@ def check_metadata(fields: Fields, request: Request) -> None:
         ProtocolError: -32020 that names the header: it is missing, repeated, malformed, or
             differs from the body.
     """
-    version = _body_version(request)
+    version = body_version(request)
     if version is None:
         return
     _check(fields, request, VERSION_HEADER, version)
@@ -170,38 +171,52 @@ def check_metadata(fields: Fields, request: Request) -> None:
 
 def _check(fields: Fields, request: Request, header: str, expected: str) -> None:
     try:
-        value = _value(fields, header)
+        value = field_value(fields, header, encoded=header == NAME_HEADER)
     except ValueError as error:
-        raise _mismatch(request, f"{header} {error}") from None
+        raise mismatch(request, f"{header} {error}") from None
+    if value is None:
+        raise mismatch(request, f"{header} header is missing")
     if value != expected:
-        raise _mismatch(
-            request,
-            f"{header} header value {_shown(value)} does not match body value {_shown(expected)}",
-        )
+        raise differing(request, header, value, expected)
 
 
-def _value(fields: Fields, header: str) -> str:
+def field_value(fields: Fields, header: str, *, encoded: bool) -> str | None:
+    """The value of a header, without the space around it; None where it is absent.
+
+    Args:
+        fields: the head.
+        header: the header's name, in any case.
+        encoded: whether the value may have the base64 form, which is taken off.
+
+    Raises:
+        ValueError: the header is repeated or malformed; the message goes on after its name.
+    """
     key = header.lower().encode()
     raw = fields.get(key)
     if raw is None:
-        raise ValueError("header is missing")
+        return None
     if key in fields.repeated:
         raise ValueError("header came more than once")
     trimmed = raw.strip(b" \t")
     if not _FIELD_VALUE.fullmatch(trimmed):
         raise ValueError("header holds other characters than visible ASCII, space and tab")
     value = trimmed.decode("ascii")
-    if header != NAME_HEADER:
-        return value
     try:
-        return decode_value(value)
+        return decode_value(value) if encoded else value
     except ValueError:
         raise ValueError("header is not the base64 form of UTF-8 text") from None
 
 
+def differing(request: Request, header: str, value: str, expected: str) -> ProtocolError:
+    """The error for a header that says something else than the body."""
+    what = f"header value {_shown(value)} does not match body value {_shown(expected)}"
+    return mismatch(request, f"{header} {what}")
+
+
+def mismatch(request: Request, what: str) -> ProtocolError:
+    """The error for a header that does not go with the body: ``what`` begins with its name."""
+    return ProtocolError(HEADER_MISMATCH, f"Header mismatch: {what}", id=request.id)
+
+
 def _shown(text: str) -> str:
     return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
-
-
-def _mismatch(request: Request, what: str) -> ProtocolError:
-    return ProtocolError(HEADER_MISMATCH, f"Header mismatch: {what}", id=request.id)

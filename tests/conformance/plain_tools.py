@@ -8,7 +8,7 @@ import trio
 
 from antiphon import Audio, Call, EmbeddedResource, Image, Meta, Server, Text, ToolError
 from antiphon.engine.jsonrpc import JsonObject
-from antiphon.engine.registry import ToolEntry
+from antiphon.engine.tools import ToolEntry
 from antiphon.engine.schema import Validator
 from antiphon.flows.functions import FunctionMachine
 
@@ -123,7 +123,7 @@ def add_plain_tools(server: Server) -> None:
         test_x_mcp_header,
     ):
         server.tool(function)
-    server.add_tool(_with_schema())
+    server.tools.add(_with_schema())
 
 
 def _with_schema() -> ToolEntry:

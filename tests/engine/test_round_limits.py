@@ -128,7 +128,7 @@ async def test_rounds_are_bounded() -> None:
     step = await peer.call("bake")
     step = await peer.call("bake", state=step["requestState"])
     result = await peer.call("bake", state=step["requestState"])
-    assert told(result) == "bake: gave up after 2 rounds."
+    assert told(result) == "bake: gave up after 2 rounds, which is limit rounds."
 
 
 # -- polls ------------------------------------------------------------------------------------

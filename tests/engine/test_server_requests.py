@@ -11,7 +11,8 @@ from antiphon import Limits, Server, UsageError
 from antiphon.engine.errors import ProtocolError
 from antiphon.engine.exchange import Exchange
 from antiphon.engine.jsonrpc import Failure, JsonObject, JsonValue, Request, Success
-from antiphon.engine.registry import Registry, ToolEntry
+from antiphon.engine.registry import Registry
+from antiphon.engine.tools import ToolEntry
 from tests.engine.peer import EVERYTHING, Peer, meta
 from tests.engine.tools import Bake, Both, Order, serving
 
@@ -39,7 +40,7 @@ async def test_discovery_tells_versions_and_capabilities() -> None:
     assert await peer.ask("server/discover") == {
         "resultType": "complete",
         "supportedVersions": ["2026-07-28"],
-        "capabilities": {"tools": {}},
+        "capabilities": {"logging": {}, "tools": {"listChanged": True}},
         "instructions": "Ask before you order.",
         "ttlMs": 0,
         "cacheScope": "private",
@@ -131,7 +132,7 @@ async def pages(peer: Peer) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("count", "expected"), [(0, [0]), (1, [1]), (3, [3]), (4, [3, 1]), (6, [3, 3]), (7, [3, 3, 1])]
+    ("count", "expected"), [(1, [1]), (3, [3]), (4, [3, 1]), (6, [3, 3]), (7, [3, 3, 1])]
 )
 async def test_pages_hold_every_tool_once(count: int, expected: list[int]) -> None:
     peer = serving(limits=Limits(page=3))
@@ -140,6 +141,16 @@ async def test_pages_hold_every_tool_once(count: int, expected: list[int]) -> No
     listed = await pages(peer)
     assert [len(page) for page in listed] == expected
     assert [name for page in listed for name in page] == [f"größe {n}" for n in range(count)]
+
+
+async def test_what_a_server_never_had_is_not_served() -> None:
+    peer = serving()
+    reply = await peer.exchange("tools/list", {"_meta": meta()})
+    assert isinstance(reply, Failure)
+    assert reply.code == -32601
+    peer.server.tool(Order())
+    peer.server.tools.remove("order")
+    assert (await peer.ask("tools/list"))["tools"] == []
 
 
 async def test_a_tool_that_is_registered_between_two_pages_is_still_listed() -> None:
@@ -172,7 +183,7 @@ async def test_a_cursor_that_is_no_text_is_refused(cursor: JsonValue) -> None:
 def test_a_name_that_no_client_could_send_is_refused(name: str) -> None:
     machine: Any = Bake()
     with pytest.raises(UsageError, match="1 to 128 printable characters"):
-        Registry().add(_named(name, machine))
+        Registry[ToolEntry]("tool").add(_named(name, machine))
 
 
 def _named(name: str, machine: Any) -> ToolEntry:

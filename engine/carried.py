@@ -1,0 +1,256 @@
+"""One request of a carrier: open the token, run one round, seal what waits.
+
+Specification: server/tools, server/prompts, server/resources, basic/patterns/mrtr.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+
+import trio
+from attrs import define, field
+
+from .call import Call
+from .carrier import Carrier
+from .errors import (
+    INVALID_PARAMS,
+    AntiphonError,
+    MissingCapability,
+    ProtocolError,
+    ResourceNotFound,
+    ToolError,
+)
+from .incoming import Incoming
+from .jsonrpc import JsonObject, JsonValue, dumps
+from .machine import Frozen, Resumed, Round, Suspended
+from .outcomes import Done, Failed
+from .protocol import COMPLETE, INPUT_REQUIRED, META_RETRY_MS
+from .questions import lacking
+from .sealing import Claims, Origin, TokenRefused
+
+if TYPE_CHECKING:
+    from .server import ServerCore
+
+_log = logging.getLogger("antiphon.server")
+
+Error = TypeVar("Error", bound=AntiphonError)
+
+
+class Resumable(Protocol):
+    """The parameters that a client adds when it comes back."""
+
+    @property
+    def input_responses(self) -> JsonObject | None:
+        """The answers, by the keys of their questions."""
+        ...
+
+    @property
+    def request_state(self) -> str | None:
+        """The token, echoed."""
+        ...
+
+
+def _raised(error: BaseException, kind: type[Error]) -> Error | None:
+    """A handler's error of this kind, also one that comes out of a nursery, alone in its group."""
+    while isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        if len(group.exceptions) != 1:
+            return None
+        error = group.exceptions[0]
+    return error if isinstance(error, kind) else None
+
+
+@define
+class CarriedCall:
+    """One request for a tool, a prompt or a resource, from its parameters to its result.
+
+    Attributes:
+        server: whose it is.
+        carrier: what is asked for.
+        target: its name, or the uri.
+        given: the arguments, as they were sent or as the uri holds them.
+        params: what the client brings back of earlier rounds.
+        incoming: the request.
+        claims: what the token says, once it is open.
+    """
+
+    server: ServerCore
+    carrier: Carrier
+    target: str
+    given: Mapping[str, JsonValue]
+    params: Resumable
+    incoming: Incoming
+    claims: Claims | None = field(default=None, init=False)
+
+    async def serve(self) -> JsonObject:
+        """The members of the result.
+
+        Raises:
+            ProtocolError: the request cannot be served as it is.
+        """
+        self._bound()
+        origin = self._origin()
+        resumed = self._resume(origin)
+        if missing := lacking(self.carrier.needs, self.incoming.meta.capabilities):
+            raise MissingCapability(
+                missing, f"{self.carrier.name} needs what this client has not declared"
+            )
+        try:
+            arguments = self.carrier.arguments(self.given)
+        except ValueError as error:
+            text = f"Invalid arguments for {self.carrier.name}: {error}"
+            return self._complete(self.carrier.invalid(text, self.target))
+        call = self._call(arguments)
+        if call.round > self.server.limits.rounds:
+            rounds = self.server.limits.rounds
+            return self._failed(
+                f"{self.carrier.name}: gave up after {rounds} rounds, which is limit rounds."
+            )
+        return await self._round(call, origin, resumed)
+
+    async def _round(self, call: Call[Any], origin: Origin, resumed: Resumed | None) -> JsonObject:
+        most = self.server.limits.handler_seconds
+        with trio.move_on_after(most) as patience:
+            return await self._outcome(call, origin, resumed)
+        if patience.cancelled_caught:
+            extra = {"flow_id": call.flow_id, "round": call.round}
+            _log.warning(
+                "%s %r passed limit handler_seconds", origin.method, self.target, extra=extra
+            )
+        return self._failed(
+            f"{self.carrier.name} took longer than {most:g} seconds, which is limit "
+            "handler_seconds of this server."
+        )
+
+    async def _outcome(
+        self, call: Call[Any], origin: Origin, resumed: Resumed | None
+    ) -> JsonObject:
+        try:
+            outcome = await Round(self.carrier.machine, call, self.server.limits).run(
+                resumed, self.params.input_responses or {}
+            )
+            if isinstance(outcome, Suspended):
+                return self._interim(outcome, call, origin)
+            if not isinstance(outcome, Failed):
+                return self._done(outcome)
+            message = outcome.message
+        except MissingCapability:
+            raise
+        except Exception as error:  # noqa: BLE001  # a handler may raise anything
+            message = self._told(error, call)
+        return self._failed(message)
+
+    def _told(self, error: Exception, call: Call[Any]) -> str:
+        """What a client reads of an exception; raises ProtocolError where a code says it."""
+        if (told := _raised(error, ToolError)) is not None:
+            return str(told)
+        if (none := _raised(error, ResourceNotFound)) is not None:
+            raise none.answer(self.target) from None
+        extra = {"flow_id": call.flow_id, "round": call.round}
+        noun, name = self.carrier.noun, self.carrier.name
+        _log.error("%s %r failed in round %d", noun, name, call.round, extra=extra, exc_info=error)
+        if self.server.reveal_errors:
+            return f"{name} failed: {type(error).__name__}: {error}"
+        return f"{name} failed because of an error in the server. It has been logged."
+
+    def _bound(self) -> None:
+        """Hold the parameters to the limits, and say which one is passed."""
+        limits = self.server.limits
+        # Unknown keys are ignored, so a client may send some; it may not send a flood.
+        most = 4 * limits.questions
+        if len(self.params.input_responses or {}) > most:
+            raise ProtocolError(
+                INVALID_PARAMS,
+                f"Invalid params: more than {most} answers, which is four times limit questions",
+            )
+        size = len(dumps(cast(JsonObject, self.given)))
+        if size > limits.arguments_bytes:
+            raise ProtocolError(
+                INVALID_PARAMS,
+                f"Invalid params: the arguments have {size} bytes; limit arguments_bytes is "
+                f"{limits.arguments_bytes}",
+            )
+
+    # -- the token ----------------------------------------------------------------------------
+
+    def _origin(self) -> Origin:
+        return Origin(
+            self.carrier.method,
+            self.target,
+            dict(self.given),
+            self.server.bind_principal(self.incoming.exchange),
+        )
+
+    def _resume(self, origin: Origin) -> Resumed | None:
+        token = self.params.request_state
+        if token is None:
+            return None
+        try:
+            self.claims = claims = self.server.sealer.open(token, origin)
+            frozen = Frozen(claims.tag, claims.version, claims.state)
+            state = self.carrier.machine.thaw(frozen)
+        except TokenRefused as refusal:
+            extra = {"flow_id": self.claims.flow_id if self.claims else refusal.flow_id}
+            _log.warning("A call of %r: %s", self.target, refusal, extra=extra)
+            raise refusal.answer() from None
+        return Resumed(state, frozen, claims.questions, claims.kept, claims.asked, claims.unusable)
+
+    def _call(self, arguments: object) -> Call[Any]:
+        claims, meta, exchange = self.claims, self.incoming.meta, self.incoming.exchange
+        call: Call[Any] = Call(
+            arguments,
+            principal=exchange.principal,
+            client=meta.client,
+            capabilities=meta.capabilities,
+            meta=meta.raw,
+            round=claims.round + 1 if claims else 1,
+            flow_id=claims.flow_id if claims else secrets.token_urlsafe(12),
+            input_responses=self.params.input_responses or {},
+            log_level=meta.log_level,
+            lifespan=exchange.lifespan,
+            progress_token=meta.progress_token,
+            notify=exchange.notify,
+        )
+        return call
+
+    def _interim(self, outcome: Suspended, call: Call[Any], origin: Origin) -> JsonObject:
+        resume = outcome.resume
+        claims = Claims(
+            flow_id=call.flow_id,
+            round=call.round,
+            started=self.claims.started if self.claims else self.server.clock(),
+            tag=resume.frozen.tag,
+            version=resume.frozen.version,
+            state=resume.frozen.data,
+            questions=resume.questions,
+            kept=resume.kept,
+            asked=resume.asked,
+            unusable=resume.unusable,
+        )
+        result: JsonObject = {
+            "resultType": INPUT_REQUIRED,
+            "requestState": self.server.sealer.seal(origin, claims),
+        }
+        if outcome.requests:
+            result["inputRequests"] = dict(outcome.requests)
+        if outcome.progress is not None and outcome.progress.again_in is not None:
+            result["_meta"] = {META_RETRY_MS: max(0, round(outcome.progress.again_in * 1000))}
+        return result
+
+    # -- the end ------------------------------------------------------------------------------
+
+    def _done(self, done: Done[Any]) -> JsonObject:
+        resumed = self.claims is not None or bool(self.params.input_responses)
+        result = self._complete(self.carrier.result(done, self.target, resumed=resumed))
+        if done.meta is not None:
+            result["_meta"] = done.meta
+        return result
+
+    def _failed(self, message: str) -> JsonObject:
+        return self._complete(self.carrier.failure(message))
+
+    def _complete(self, members: JsonObject) -> JsonObject:
+        return {"resultType": COMPLETE, **members}
