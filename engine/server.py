@@ -34,6 +34,8 @@ from .protocol import (
 from .registry import Registry
 from .resources import ResourceEntry, TemplateEntry
 from .sealing import Codec, StateSealer
+from .subscription_filter import Honoured
+from .subscriptions import LISTEN, Subscriptions
 from .tools import ToolEntry
 
 BindPrincipal: TypeAlias = Callable[[Exchange], str | None]
@@ -114,10 +116,15 @@ class ServerCore(LowLevelServer):
             clock=clock,
         )
         self.bind_principal: Final = bind_principal
-        self.tools: Final = Registry[ToolEntry]("tool")
-        self.prompts: Final = Registry[PromptEntry]("prompt")
-        self.resources: Final = Registry[ResourceEntry]("resource", longest=_LONGEST_URI)
-        self.templates: Final = Registry[TemplateEntry]("resource template", longest=_LONGEST_URI)
+        self.subscriptions: Final = told = Subscriptions(self.limits, self._honoured)
+        self.tools: Final = Registry[ToolEntry]("tool", changed=told.tools_changed)
+        self.prompts: Final = Registry[PromptEntry]("prompt", changed=told.prompts_changed)
+        self.resources: Final = Registry[ResourceEntry](
+            "resource", longest=_LONGEST_URI, changed=told.resources_changed
+        )
+        self.templates: Final = Registry[TemplateEntry](
+            "resource template", longest=_LONGEST_URI, changed=told.resources_changed
+        )
         self._methods.update(
             {
                 "tools/list": partial(self._list, "tools", self.tools),
@@ -130,6 +137,7 @@ class ServerCore(LowLevelServer):
                 ),
                 "resources/read": self._read_resource,
                 "completion/complete": self._suggest,
+                LISTEN: self._listen,
             }
         )
 
@@ -165,6 +173,36 @@ class ServerCore(LowLevelServer):
     def _suggests(self) -> bool:
         return any(entry.completers for entry in (*self.prompts, *self.templates))
 
+    def _honoured(self) -> Honoured:
+        resources = self._offers(self.resources)
+        return Honoured(
+            tools=self._offers(self.tools),
+            prompts=self._offers(self.prompts),
+            resources=resources,
+            updates=resources,
+        )
+
+    # -- what changes -------------------------------------------------------------------------
+
+    def tools_changed(self) -> None:
+        """Tell subscribers that the tools are others now; registering and removing does so."""
+        self.subscriptions.tools_changed()
+
+    def prompts_changed(self) -> None:
+        """Tell subscribers that the prompts are others now; registering and removing does so."""
+        self.subscriptions.prompts_changed()
+
+    def resources_changed(self) -> None:
+        """Tell subscribers that resources or templates are others now; so does registering."""
+        self.subscriptions.resources_changed()
+
+    def resource_updated(self, uri: str) -> None:
+        """Tell those who watch a resource that reading it gives something else now.
+
+        Like the others it waits for nobody, and may be called from any thread.
+        """
+        self.subscriptions.resource_updated(uri)
+
     # -- methods ------------------------------------------------------------------------------
 
     async def _list(self, member: str, registry: Registry[Any], request: Incoming) -> JsonObject:
@@ -199,6 +237,9 @@ class ServerCore(LowLevelServer):
                 call = CarriedCall(self, template, asked.uri, given, asked, request)
                 return await call.serve()
         raise ResourceNotFound().answer(asked.uri[:_LONGEST_URI])
+
+    async def _listen(self, request: Incoming) -> JsonObject:
+        return await self.subscriptions.listen(request.id, request.params, request.exchange)
 
     async def _suggest(self, request: Incoming) -> JsonObject:
         if not self._suggests:
