@@ -116,7 +116,8 @@ class ServerCore(LowLevelServer):
             clock=clock,
         )
         self.bind_principal: Final = bind_principal
-        self.subscriptions: Final = told = Subscriptions(self.limits, self._honoured)
+        self.subscriptions: Final = Subscriptions(self.limits, self._honoured)
+        told = self.subscriptions
         self.tools: Final = Registry[ToolEntry]("tool", changed=told.tools_changed)
         self.prompts: Final = Registry[PromptEntry]("prompt", changed=told.prompts_changed)
         self.resources: Final = Registry[ResourceEntry](

@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# What every test's servers send is validated.
+pytest_plugins = ["tests.wire.watching"]
+
 ROOT = Path(__file__).parents[1]
 
 # Examples are judged by what they do, not by how long a busy machine takes for them.

@@ -11,8 +11,9 @@ from contextlib import suppress
 from typing import Final
 
 import trio
-from attrs import define
+from attrs import define, field
 
+from ..engine.closing import ClosableExchange, Closing
 from ..engine.errors import INTERNAL_ERROR, INVALID_REQUEST, ProtocolError, UsageError
 from ..engine.exchange import Exchange, Principal, RequestHandler
 from ..engine.jsonrpc import (
@@ -24,6 +25,7 @@ from ..engine.jsonrpc import (
     read_message,
     write_message,
 )
+from ..engine.subscriptions import LISTEN
 from .asgi_messages import (
     Receive,
     RequestBody,
@@ -39,8 +41,10 @@ from .guards import Guards
 from .headers import Fields, check_metadata
 from .http_errors import Refused, headers_of, status_of
 from .media_types import check_media_types
+from .mirrored_headers import check_mirrored, mirrored_by
 from .noticing import noticing
 from .sse import EventStream
+from .stopping import closing_of, hypercorn_stop
 from .turns import Turns
 from .workers import hypercorn_workers, speaks_for_all
 
@@ -53,6 +57,8 @@ EPHEMERAL_KEY: Final = (
     " of its own, so a call whose next round reaches another worker is refused. Give all of them"
     " the same keys with Server(..., keys=[...]); antiphon keygen makes one."
 )
+WATCH_SECONDS: Final = 0.2
+"""How often a worker of hypercorn is asked whether it stops, while a subscription is open."""
 
 logger: Final = logging.getLogger("antiphon.http")
 
@@ -71,7 +77,10 @@ def http_app(
     The application mounts beside others, at a prefix too, and needs no lifespan. A client that
     disconnects cancels its call. Further calls than ``limits.concurrent_calls`` wait their turn;
     further ones than ``limits.waiting_calls`` or ``limits.pending_bytes`` allow are refused with
-    503, ``Retry-After`` and the code :data:`~.busy.BUSY`.
+    503, ``Retry-After`` and the code :data:`~..engine.errors.BUSY`. So are further subscriptions
+    than ``limits.subscriptions``; they take nobody's turn. They end with their result when the
+    server stops: under the hypercorn command, under ``antiphon serve``, and wherever
+    :meth:`HttpApp.shut_down` is called.
 
     Args:
         server: what answers the requests.
@@ -109,9 +118,13 @@ class HttpApp:
     _keepalive: float
     _turns: Turns
     _started: bool = False
+    _closing: Closing = field(factory=Closing)
+    _above: Closing | None = None
+    _watch: trio.Lock = field(factory=trio.Lock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI connection."""
+        self._heed(closing_of(scope))
         kind = scope["type"]
         if kind == "http":
             # So may a server say of a send that the client has left (ASGI 2.4).
@@ -124,15 +137,26 @@ class HttpApp:
         else:
             raise UsageError(f"http_app serves HTTP; the ASGI server offered {kind!r}")
 
-    # -- starting ---------------------------------------------------------------------------
+    def shut_down(self) -> None:
+        """End open subscriptions with their result, and later ones as soon as they are opened.
+
+        For a program that runs ``hypercorn.trio.serve`` by itself, which tells an application
+        nothing before its connections have ended: call it where ``shutdown_trigger`` returns.
+        Calls go on, for as long as the server lets them. A new lifespan takes it back.
+        """
+        self._closing.close()
+
+    # -- starting and stopping --------------------------------------------------------------
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
+        self._closing = Closing()
         if not self._start():
             await send({"type": "lifespan.startup.failed", "message": NOT_ON_TRIO})
             return
         await send({"type": "lifespan.startup.complete"})
         await receive()
+        self.shut_down()
         await send({"type": "lifespan.shutdown.complete"})
 
     def _start(self) -> bool:
@@ -148,6 +172,22 @@ class HttpApp:
         ephemeral = bool(getattr(self._server, "ephemeral_keys", False))
         if ephemeral and workers > 1 and speaks_for_all(workers):
             logger.warning(EPHEMERAL_KEY, self._server.name, workers)
+
+    def _heed(self, above: Closing | None) -> None:
+        """Shut down with what serves this application, which is the same at every request."""
+        if above is not None and above is not self._above:
+            self._above = above
+            above.tell(self.shut_down)
+
+    async def _shut_down_with_hypercorn(self) -> None:
+        """Watch for the end of this worker; one of the subscriptions does, for all of them."""
+        stop = hypercorn_stop()
+        if stop is None:
+            return
+        async with self._watch:
+            while not stop.is_set():  # noqa: ASYNC110  # another process sets it
+                await trio.sleep(WATCH_SECONDS)
+        self.shut_down()
 
     # -- one request ------------------------------------------------------------------------
 
@@ -212,7 +252,7 @@ class HttpApp:
             await send_whole(send, 202, b"")
             return
         stream = EventStream(send)
-        exchange = Exchange(principal, stream.notify, "http")
+        exchange = ClosableExchange(principal, stream.notify, "http", closing=self._closing)
         reply = await self._answer(request, len(content), exchange, stream, receive)
         if reply is None:
             return
@@ -227,6 +267,7 @@ class HttpApp:
         message = read_message(content, self._server.limits)
         if isinstance(message, Request):
             check_metadata(fields, message)
+            check_mirrored(fields, message, mirrored_by(self._server, message))
             return message
         if isinstance(message, Notification):
             return None
@@ -245,10 +286,13 @@ class HttpApp:
         """The reply, or None where the client has left and wants none."""
         reply: Reply | None = None
         async with trio.open_nursery() as nursery:
-            reply = await noticing(
-                self._turns.handle(request, exchange, size),
-                lambda: nursery.start_soon(self._attend, receive, stream, nursery),
-            )
+
+            def waits() -> None:
+                nursery.start_soon(self._attend, receive, stream, nursery)
+                if request.method == LISTEN:
+                    nursery.start_soon(self._shut_down_with_hypercorn)
+
+            reply = await noticing(self._turns.handle(request, exchange, size), waits)
             if nursery.child_tasks:
                 nursery.cancel_scope.cancel()
         return None if stream.closed else reply

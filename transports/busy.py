@@ -5,17 +5,11 @@ Specification: server/tools, "Security Considerations", wants calls limited and 
 
 from __future__ import annotations
 
-from typing import Final
-
+from ..engine.errors import BUSY
 from ..engine.jsonrpc import Failure, RequestId
 from ..engine.limits import Limits
 
-BUSY: Final = 429
-"""The code of the error that refuses a request because too many are pending already.
-
-Ours: the protocol has none for it, and asks that new codes stand outside JSON-RPC's range. The
-error's ``data`` names the limit that was reached.
-"""
+__all__ = ["BUSY", "busy", "passed_limit"]
 
 
 def passed_limit(limits: Limits, size: int, held: int, waiting: int) -> str | None:

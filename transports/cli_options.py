@@ -59,8 +59,10 @@ class ServeOptions:
 
     app: str
     http: bool
-    bind: str
-    path: str | None
+    bind: str = "127.0.0.1:8000"
+    path: str | None = None
+    workers: int = 1
+    grace: float = 10.0
 
 
 class Parser(argparse.ArgumentParser):
@@ -249,7 +251,9 @@ def serve_parser() -> Parser:
     """The parser of ``antiphon serve``."""
     parser = Parser(
         "antiphon serve",
-        "antiphon serve MODULE:OBJECT [--http] [--bind HOST:PORT] [--path /mcp]",
+        "antiphon serve MODULE:OBJECT\n"
+        "       antiphon serve MODULE:OBJECT --http [--bind HOST:PORT] [--path /mcp]"
+        " [--workers N] [--grace S]",
         "Serve a Server object, or what returns one, on stdio or over HTTP; with --http also any"
         "\nASGI application. Modules are looked for in the current directory first.",
         EXITS,
@@ -257,9 +261,32 @@ def serve_parser() -> Parser:
     add = parser.add_argument
     add("app", metavar="MODULE:OBJECT", help="as examples.provision:server")
     add("--http", action="store_true", help="serve over HTTP, by hypercorn's trio worker")
-    add("--bind", metavar="HOST:PORT", help="default 127.0.0.1:8000; port 0 takes a free one")
+    add(
+        "--bind",
+        metavar="HOST:PORT",
+        help="default 127.0.0.1:8000; port 0 takes a free one; or unix:PATH",
+    )
     add("--path", help="the endpoint, default /mcp")
+    add(
+        "--workers",
+        metavar="N",
+        type=_count,
+        help="processes that serve side by side; one that dies is replaced, SIGHUP replaces all",
+    )
+    add(
+        "--grace",
+        metavar="S",
+        type=_seconds,
+        help="seconds for open requests to end once it is told to stop (default 10)",
+    )
     return parser
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if count < 1:
+        raise ValueError
+    return count
 
 
 def read_serve(argv: Sequence[str]) -> ServeOptions:
@@ -269,11 +296,11 @@ def read_serve(argv: Sequence[str]) -> ServeOptions:
         UsageError: it is wrong.
     """
     given = serve_parser().parse_intermixed_args(argv)
-    if not given.http and (given.bind or given.path):
-        raise UsageError("--bind and --path are for --http")
-    return ServeOptions(
-        app=given.app, http=given.http, bind=given.bind or "127.0.0.1:8000", path=given.path
-    )
+    names = ("bind", "path", "workers", "grace")
+    chosen = {name: value for name in names if (value := getattr(given, name)) is not None}
+    if chosen and not given.http:
+        raise UsageError(f"--{next(iter(chosen))} is for --http")
+    return ServeOptions(app=given.app, http=given.http, **chosen)
 
 
 def keygen_parser() -> Parser:

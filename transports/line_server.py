@@ -15,6 +15,7 @@ from typing import Final
 import trio
 from attrs import define, field
 
+from ..engine.closing import ClosableExchange, Closing
 from ..engine.errors import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -23,7 +24,7 @@ from ..engine.errors import (
     ProtocolError,
     UsageError,
 )
-from ..engine.exchange import Exchange, RequestHandler
+from ..engine.exchange import RequestHandler
 from ..engine.jsonrpc import (
     Failure,
     JsonObject,
@@ -35,6 +36,7 @@ from ..engine.jsonrpc import (
     read_message,
     write_message,
 )
+from ..engine.subscriptions import LISTEN, check_room
 from .busy import busy, passed_limit
 from .lines import Line, LineReader, TooLong
 from .outbox import Outbox
@@ -57,22 +59,24 @@ async def serve_lines(
     send: trio.abc.SendStream,
     *,
     grace: float = 2.0,
+    closing: Closing | None = None,
 ) -> None:
-    """Serve one connection until its peer is done with it.
+    """Serve one connection until its peer is done with it, or ``closing`` is closed.
 
-    At the end of ``receive``, requests already taken have ``grace`` seconds to be answered, and
-    their answers to be read; then everything is cancelled. When ``send`` breaks, everything is
-    cancelled at once. Both streams stay open: they are the caller's.
+    Then nothing more is read. Subscriptions end with their result at once; other requests
+    already taken have ``grace`` seconds to be answered, and their answers to be read; then
+    everything is cancelled. When ``send`` breaks, everything is cancelled at once. Both streams
+    stay open: they are the caller's.
 
     A line that is no request is answered with the JSON-RPC error, and never ends the connection.
     Further requests than ``limits.concurrent_calls`` wait their turn; further ones than
     ``limits.waiting_calls`` or ``limits.pending_bytes`` allow are refused with the code
-    :data:`~.busy.BUSY`.
+    :data:`~..engine.errors.BUSY`, and so are further subscriptions than ``limits.subscriptions``.
     """
     outbox = Outbox()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_write, outbox, send, nursery.cancel_scope)
-        await _answer_all(server, receive, outbox, grace)
+        await _answer_all(server, receive, outbox, grace, closing or Closing())
         nursery.cancel_scope.cancel()
 
 
@@ -85,15 +89,20 @@ async def _write(outbox: Outbox, send: trio.abc.SendStream, serving: trio.Cancel
 
 
 async def _answer_all(
-    server: RequestHandler, receive: trio.abc.ReceiveStream, outbox: Outbox, grace: float
+    server: RequestHandler,
+    receive: trio.abc.ReceiveStream,
+    outbox: Outbox,
+    grace: float,
+    closing: Closing,
 ) -> None:
     async with trio.open_nursery() as calls:
         connection = _Connection(server, outbox, calls)
-        await connection.read(receive)
+        with closing.telling(connection.close):
+            await connection.read(receive)
         deadline = trio.current_time() + grace
         calls.cancel_scope.deadline = deadline
     if calls.cancel_scope.cancelled_caught:
-        logger.warning("The input ended and %g seconds were not enough for every call", grace)
+        logger.warning("%g seconds at the end were not enough for every call", grace)
     with trio.move_on_at(deadline):
         await outbox.below(1)
 
@@ -147,21 +156,31 @@ class _Connection:
         self._nursery = nursery
         # A call that follows another in its slot must not see the other's context variables.
         self._context = contextvars.copy_context()
+        self._closing = Closing()
+        self._reading = trio.CancelScope()
         self._calls: dict[RequestId, _Call] = {}
         self._waiting: OrderedDict[RequestId, _Call] = OrderedDict()
         self._running = 0
         self._held = 0
+        self._subscriptions = 0
+
+    def close(self) -> None:
+        """Read no further, and end what would go on."""
+        self._reading.cancel()
+        self._closing.close()
 
     async def read(self, receive: trio.abc.ReceiveStream) -> None:
-        """Take everything that the peer sends, until it sends no more."""
+        """Take everything that the peer sends, until it sends no more or all is closed."""
         reader = LineReader(receive, self._limits.message_bytes)
         try:
-            while lines := await reader.receive():
-                for line in lines:
-                    self._take(line)
-                await self._outbox.below(UNREAD)
+            with self._reading:
+                while lines := await reader.receive():
+                    for line in lines:
+                        self._take(line)
+                    await self._outbox.below(UNREAD)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             logger.info("The connection broke while it was read")
+        self.close()
 
     def _take(self, line: Line) -> None:
         if isinstance(line, TooLong):
@@ -196,6 +215,9 @@ class _Connection:
             text = "Invalid request: another request with this id is not answered yet"
             self._say(Failure(request.id, INVALID_REQUEST, text))
             return
+        if request.method == LISTEN:
+            self._subscribe(request, size)
+            return
         passed = passed_limit(self._limits, size, self._held, len(self._waiting))
         if passed is not None:
             self._say(busy(request.id, self._limits, passed))
@@ -207,6 +229,18 @@ class _Connection:
             self._start(call)
         else:
             self._waiting[request.id] = call
+
+    def _subscribe(self, request: Request, size: int) -> None:
+        """Serve a subscription, which waits most of its life and takes no place of a call."""
+        try:
+            check_room(self._limits, self._subscriptions, size)
+        except ProtocolError as error:
+            self._say(failure(error, request.id))
+            return
+        call = _Call(request, size, self._outbox)
+        self._calls[request.id] = call
+        self._subscriptions += 1
+        self._context.run(self._nursery.start_soon, self._run_subscription, call)
 
     def _cancel(self, params: JsonObject) -> None:
         id = params.get("requestId")
@@ -226,18 +260,31 @@ class _Connection:
 
     async def _run(self, call: _Call) -> None:
         try:
-            with call.scope:
-                exchange = Exchange(notify=call.notify, transport="stdio")
-                await call.answer(await self._server.handle(call.request, exchange))
+            await self._serve(call)
         finally:
             self._retire(call)
 
-    def _retire(self, call: _Call) -> None:
+    async def _run_subscription(self, call: _Call) -> None:
+        try:
+            await self._serve(call)
+        finally:
+            self._subscriptions -= 1
+            self._forget(call)
+
+    async def _serve(self, call: _Call) -> None:
+        with call.scope:
+            exchange = ClosableExchange(None, call.notify, "stdio", closing=self._closing)
+            await call.answer(await self._server.handle(call.request, exchange))
+
+    def _forget(self, call: _Call) -> None:
         call.live = False
-        self._running -= 1
-        self._held -= call.size
         if self._calls.get(call.request.id) is call:
             del self._calls[call.request.id]
+
+    def _retire(self, call: _Call) -> None:
+        self._forget(call)
+        self._running -= 1
+        self._held -= call.size
         # A call must not even begin on a connection that is being given up.
         if self._waiting and trio.current_effective_deadline() > trio.current_time():
             _, following = self._waiting.popitem(last=False)

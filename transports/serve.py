@@ -5,32 +5,28 @@ from __future__ import annotations
 import importlib
 import inspect
 import logging
-import re
-import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import redirect_stdout
 from functools import partial, reduce
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import trio
-from attrs import define, field
 
-from ..engine.errors import UsageError, WorldError
+from ..engine.errors import UsageError
 from ..engine.exchange import RequestHandler
-from .background import background
-from .cli_exits import Exit, root_of
+from .cli_exits import Exit
 from .cli_options import ServeOptions
 from .cli_screen import write_line
+
+if TYPE_CHECKING:
+    from .serve_http import App
 
 _OBJECT: Final = "server"
 """What is served of a module that is given without an object."""
 
 _PATH: Final = "/mcp"
-_BIND: Final = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[^:\[\]]+):[0-9]{1,5}")
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 def serve(options: ServeOptions, *, debug: bool = False) -> int:
@@ -41,13 +37,30 @@ def serve(options: ServeOptions, *, debug: bool = False) -> int:
         OSError: the address cannot be bound.
     """
     logging.basicConfig(level=logging.DEBUG if debug else logging.WARNING)
-    served = load(options.app)
     if options.http:
-        return trio.run(_serve_http, _as_app(served, options), options)
+        return _serve_over_http(options, debug=debug)
     from .stdio import run_stdio
 
-    run_stdio(_as_server(served, options))
+    run_stdio(_as_server(load(options.app), options))
     return Exit.OK
+
+
+def _serve_over_http(options: ServeOptions, *, debug: bool) -> int:
+    if options.workers > 1:
+        from .supervisor import serve_workers
+
+        return serve_workers(options, debug=debug)
+    # Late, as hypercorn and what it needs would slow down a start on stdio.
+    from .serve_http import check_bind, serve_http
+
+    app = as_app(load(options.app), options.app, options.path)
+    check_bind(options.bind)
+
+    def tell(addresses: list[str]) -> None:
+        for address in addresses:
+            write_line(sys.stderr, f"Serving {app.at(address)}")
+
+    return trio.run(partial(serve_http, app, options.bind, grace=options.grace, on_ready=tell))
 
 
 # -- what is served ---------------------------------------------------------------------------
@@ -129,101 +142,33 @@ def _as_server(served: object, options: ServeOptions) -> RequestHandler:
         return cast(RequestHandler, served)
     if _is_asgi(served):
         raise UsageError(f"{options.app} is an ASGI application: serve it with --http")
-    raise _unservable(served, options)
+    raise _unservable(served, options.app)
 
 
-def _as_app(served: object, options: ServeOptions) -> App:
+def as_app(served: object, name: str, path: str | None) -> App:
+    """What ``name`` stands for as an application: a server at ``path``, or one that is there.
+
+    Raises:
+        UsageError: it is neither a server nor an ASGI application, or has paths of its own.
+    """
+    from .serve_http import App
+
+    ephemeral = bool(getattr(served, "ephemeral_keys", False))
     if is_server(served):
         from .asgi import http_app
 
         server = cast(RequestHandler, served)
-        path = options.path or _PATH
-        return App(http_app(server, path=path), f"{server.name} at ", path)
+        path = path or _PATH
+        return App(http_app(server, path=path), f"{server.name} at ", path, ephemeral)
     if not _is_asgi(served):
-        raise _unservable(served, options)
-    if options.path is not None:
-        raise UsageError(f"{options.app} is an ASGI application with paths of its own: no --path")
-    return App(served, "", "")
+        raise _unservable(served, name)
+    if path is not None:
+        raise UsageError(f"{name} is an ASGI application with paths of its own: no --path")
+    return App(served, "", "", ephemeral)
 
 
-def _unservable(served: object, options: ServeOptions) -> UsageError:
+def _unservable(served: object, name: str) -> UsageError:
     return UsageError(
-        f"{options.app} is {type(served).__name__}: neither a Server, nor a function that returns"
+        f"{name} is {type(served).__name__}: neither a Server, nor a function that returns"
         " one, nor an ASGI application"
     )
-
-
-class CannotServe(WorldError):
-    """The address is taken, or not ours."""
-
-
-@define
-class App:
-    """An ASGI application, and how to tell where it is."""
-
-    asgi: Any
-    before: str
-    path: str
-
-
-# -- over HTTP --------------------------------------------------------------------------------
-
-
-@define
-class _Stopping:
-    """From a signal to the end: the first asks for it, the second insists."""
-
-    scope: trio.CancelScope
-    asked: trio.Event = field(factory=trio.Event)
-    serving: bool = False
-    first: int = 0
-
-    async def heed(self, signals: AsyncIterator[int]) -> None:
-        async for number in signals:
-            if not self.serving or self.asked.is_set():
-                self.scope.cancel()
-            self.first = self.first or number
-            self.asked.set()
-
-
-async def _serve_http(app: App, options: ServeOptions) -> int:
-    """Serve by hypercorn until SIGINT or SIGTERM, and let open requests end."""
-    if not _BIND.fullmatch(options.bind) or int(options.bind.rpartition(":")[2]) > 65535:
-        raise UsageError("--bind takes HOST:PORT, such as 127.0.0.1:8000 or [::1]:8000")
-    with trio.open_signal_receiver(*_SIGNALS) as signals:
-        async with background() as nursery:
-            stopping = _Stopping(nursery.cancel_scope)
-            nursery.start_soon(stopping.heed, signals)
-            await _until_stopped(app, options.bind, stopping)
-            nursery.cancel_scope.cancel()
-    return Exit.INTERRUPTED if stopping.first == signal.SIGINT else Exit.OK
-
-
-async def _until_stopped(app: App, bind: str, stopping: _Stopping) -> None:
-    from hypercorn.config import Config
-    from hypercorn.trio import (
-        serve as hypercorn_serve,  # pyright: ignore[reportUnknownVariableType]  # a bare dict
-    )
-
-    config = Config()
-    config.bind = [bind]
-    config.errorlog = logging.getLogger("hypercorn.error")
-    run = partial(
-        hypercorn_serve, app.asgi, config, shutdown_trigger=stopping.asked.wait, mode="asgi"
-    )
-    async with background() as nursery:
-        addresses = await _bound(nursery, run, bind)
-        stopping.serving = True
-        for address in addresses:
-            write_line(sys.stderr, f"Serving {app.before}{address}{app.path}")
-
-
-async def _bound(
-    nursery: trio.Nursery, run: Callable[..., Awaitable[None]], bind: str
-) -> list[str]:
-    """Start to serve; the addresses."""
-    try:
-        return cast("list[str]", await nursery.start(run))
-    except* OSError as group:
-        error = root_of(group)
-    raise CannotServe(f"Cannot serve at {bind}: {error}") from None

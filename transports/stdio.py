@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
-from functools import partial
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Final, cast
 
 import trio
 
+from ..engine.closing import Closing
 from ..engine.errors import UsageError
 from ..engine.exchange import RequestHandler
+from .background import background
 from .descriptors import duplicate, open_receive, open_send
 from .line_server import serve_lines
 
@@ -33,6 +36,10 @@ _STDERR: Final = 2
 def run_stdio(server: RequestHandler, *, grace: float = 2.0) -> None:
     """Serve standard input and output until the client is done. For a program's last line.
 
+    SIGTERM ends it as the end of the input does: subscriptions end with their result, calls
+    under way have ``grace`` seconds, and it returns. A second one cancels them at once. A program
+    that has a handler of its own for SIGTERM, or ignores it, keeps that.
+
     Raises:
         SystemExit: with status 130, after an interrupt from the keyboard.
         UsageError: the process was started without a standard input or output.
@@ -41,21 +48,57 @@ def run_stdio(server: RequestHandler, *, grace: float = 2.0) -> None:
     _prepare(0, 1)
     interrupted = False
     try:
-        trio.run(partial(serve_stdio, server, grace=grace))
+        trio.run(_serve_until_terminated, server, grace)
     except* KeyboardInterrupt:
         interrupted = True
     if interrupted:
         raise SystemExit(INTERRUPTED)
 
 
+async def _serve_until_terminated(server: RequestHandler, grace: float) -> None:
+    async with _terminating() as closing:
+        await serve_stdio(server, grace=grace, closing=closing)
+
+
+@asynccontextmanager
+async def _terminating() -> AsyncGenerator[Closing, None]:
+    """What closes at SIGTERM; at a second one the body is cancelled."""
+    closing = Closing()
+    if not _may_handle_sigterm():
+        yield closing
+        return
+    with trio.open_signal_receiver(signal.SIGTERM) as signals:
+        async with background() as nursery:
+            nursery.start_soon(_heed, signals, closing, nursery.cancel_scope)
+            yield closing
+            nursery.cancel_scope.cancel()
+
+
+def _may_handle_sigterm() -> bool:
+    main = threading.current_thread() is threading.main_thread()
+    return main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+async def _heed(signals: AsyncIterator[int], closing: Closing, serving: trio.CancelScope) -> None:
+    async for _ in signals:
+        if closing.closed:
+            serving.cancel()
+        closing.close()
+
+
 async def serve_stdio(
-    server: RequestHandler, *, grace: float = 2.0, stdin_fd: int = 0, stdout_fd: int = 1
+    server: RequestHandler,
+    *,
+    grace: float = 2.0,
+    stdin_fd: int = 0,
+    stdout_fd: int = 1,
+    closing: Closing | None = None,
 ) -> None:
     """Serve one client on two file descriptors: pipes, sockets, terminals, files, devices.
 
-    Returns when the client closes its end, as :func:`serve_lines` does. Until then the two
-    descriptors are replaced as described above, for the whole process. Their flags are never
-    changed.
+    Returns when the client closes its end, or ``closing`` is closed, as :func:`serve_lines` does.
+    Until then the two descriptors are replaced as described above, for the whole process. Their
+    flags are never changed.
 
     Raises:
         UsageError: one of the descriptors is not open.
@@ -63,7 +106,7 @@ async def serve_stdio(
     _prepare(stdin_fd, stdout_fd)
     async with open_receive(stdin_fd) as receive, open_send(stdout_fd) as send:
         with _out_of_reach(stdin_fd, stdout_fd):
-            await serve_lines(server, receive, send, grace=grace)
+            await serve_lines(server, receive, send, grace=grace, closing=closing)
 
 
 def _prepare(*descriptors: int) -> None:

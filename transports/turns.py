@@ -6,8 +6,10 @@ from typing import Final
 
 import trio
 
+from ..engine.errors import ProtocolError
 from ..engine.exchange import Exchange, RequestHandler
-from ..engine.jsonrpc import Reply, Request
+from ..engine.jsonrpc import Reply, Request, failure
+from ..engine.subscriptions import LISTEN, check_room
 from .busy import busy, passed_limit
 
 
@@ -15,7 +17,8 @@ class Turns:
     """Has requests handled within ``concurrent_calls``, ``waiting_calls`` and ``pending_bytes``.
 
     Over HTTP these hold for the whole application: a connection, or a stream of one, costs its
-    client so little that a bound on each would bound nothing.
+    client so little that a bound on each would bound nothing. Subscriptions wait most of their
+    lives: they take nobody's turn, and have a limit of their own.
     """
 
     def __init__(self, server: RequestHandler) -> None:
@@ -24,6 +27,7 @@ class Turns:
         self._waiting: Final = trio.lowlevel.ParkingLot()
         self._running = 0
         self._held = 0
+        self._subscriptions = 0
 
     async def handle(self, request: Request, exchange: Exchange, size: int) -> Reply:
         """The server's reply, or the refusal where a limit is reached.
@@ -36,6 +40,8 @@ class Turns:
             exchange: what the server is given with it.
             size: the request's bytes, as it was received.
         """
+        if request.method == LISTEN:
+            return await self._listen(request, exchange, size)
         passed = passed_limit(self._limits, size, self._held, len(self._waiting))
         if passed is not None:
             return busy(request.id, self._limits, passed)
@@ -54,6 +60,17 @@ class Turns:
             return await self._server.handle(request, exchange)
         finally:
             self._leave()
+
+    async def _listen(self, request: Request, exchange: Exchange, size: int) -> Reply:
+        try:
+            check_room(self._limits, self._subscriptions, size)
+        except ProtocolError as error:
+            return failure(error, request.id)
+        self._subscriptions += 1
+        try:
+            return await self._server.handle(request, exchange)
+        finally:
+            self._subscriptions -= 1
 
     def _leave(self) -> None:
         if self._waiting:

@@ -46,7 +46,7 @@ def tagged(id: RequestId, method: str, **params: JsonValue) -> Notification:
     return Notification(f"notifications/{method}", {"_meta": {META_SUBSCRIPTION: id}, **params})
 
 
-def acknowledged(id: RequestId = 1, **filter: JsonValue) -> Notification:
+def acknowledged(id: RequestId = 1, /, **filter: JsonValue) -> Notification:
     return tagged(id, "subscriptions/acknowledged", notifications=filter)
 
 

@@ -24,7 +24,7 @@ class Wrong:
     inner: "Inner"
     data: bytes
     fine: str
-    mapping: dict[str, str] = Factory(dict)
+    mapping: dict[str, str] = Factory(dict[str, str])
 
 
 @frozen

@@ -36,6 +36,7 @@ from antiphon.engine.protocol import (
 from antiphon.transports.asgi import HttpApp
 from antiphon.transports.asgi_messages import Receive
 from antiphon.transports.headers import metadata_headers
+from antiphon.transports.stopping import App
 
 Script = Callable[[Request, Exchange], Awaitable[Reply]]
 RawHeaders = list[tuple[bytes, bytes]]
@@ -186,7 +187,7 @@ class Visit:
     taken: int = 0
     on_send: Callable[[Mapping[str, Any]], Awaitable[None]] | None = None
 
-    async def run(self, app: HttpApp, receive: Receive | None = None) -> Answer:
+    async def run(self, app: App, receive: Receive | None = None) -> Answer:
         scope: dict[str, Any] = {
             "type": "http",
             "asgi": {"version": "3.0"},

@@ -26,9 +26,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @asynccontextmanager
-async def serving(app: Any) -> AsyncGenerator[int]:
-    """Serve on a port of the system's choice; it ends when all connections have ended."""
+async def serving(app: Any, *, patience: float = 3.0) -> AsyncGenerator[int]:
+    """Serve on a port of the system's choice; it ends when all connections have ended.
+
+    At the latest that is after ``patience`` seconds.
+    """
     config = Config()
+    config.graceful_timeout = patience
     config.bind = ["127.0.0.1:0"]
     config.errorlog = logging.getLogger("hypercorn.of.the.test")
     stop = trio.Event()
@@ -70,7 +74,7 @@ class RawClient:
         """Read a whole response; the connection is ready for another request then."""
         answer = Answer()
         while not answer.ended:
-            await self._take(await self._next_event(), answer)
+            await self.receive_event(answer)
         if self.connection.our_state is h11.DONE:
             self.connection.start_next_cycle()
         return answer
@@ -79,7 +83,11 @@ class RawClient:
         """Read on until one more part of the body has come."""
         before = len(answer.chunks)
         while len(answer.chunks) == before:
-            await self._take(await self._next_event(), answer)
+            await self.receive_event(answer)
+
+    async def receive_event(self, answer: Answer) -> None:
+        """Read one more part of a response: its head, a part of its body, its end."""
+        await self._take(await self._next_event(), answer)
 
     async def _take(self, event: object, answer: Answer) -> None:
         if isinstance(event, h11.Response):
@@ -135,11 +143,11 @@ class Hypercorn:
         return int(line.partition("127.0.0.1:")[2].split()[0])
 
 
-def hypercorn(*arguments: str) -> AbstractAsyncContextManager[Hypercorn]:
-    """Run ``hypercorn`` with the application of :mod:`tests.http_server.served`."""
+def hypercorn(*arguments: str, app: str = "served") -> AbstractAsyncContextManager[Hypercorn]:
+    """Run ``hypercorn`` with the application of such a module beside this one."""
     return _running(
         [sys.executable, "-m", "hypercorn", "-b", "127.0.0.1:0", *arguments,
-         "tests.http_server.served:app"]
+         f"tests.http_server.{app}:app"]
     )  # fmt: skip
 
 

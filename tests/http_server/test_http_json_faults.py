@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from antiphon.engine.exchange import Exchange
-from antiphon.engine.jsonrpc import Failure, Reply, Request, dumps
+from antiphon.engine.jsonrpc import Failure, JsonObject, Reply, Request, dumps
 from antiphon.transports.asgi import http_app
 from tests.http_server.scripted import (
     ScriptedServer,
@@ -179,15 +179,18 @@ async def test_absent_null_and_empty_params_reach_the_server_that_misses_meta(
     ],
 )
 async def test_error_code_decides_the_status(code: int, status: int) -> None:
+    # What the two codes with data of their own want, for the message must be a valid one.
+    data: JsonObject = {"requiredCapabilities": {}, "requested": "1", "supported": ["2026-07-28"]}
+
     async def fail(request: Request, exchange: Exchange) -> Reply:
-        return Failure(request.id, code, "no", {"why": "so"})
+        return Failure(request.id, code, "no", data)
 
     answer = await post(http_app(ScriptedServer(fail)), call())
     assert answer.status == status
     assert answer.json == {
         "jsonrpc": "2.0",
         "id": 1,
-        "error": {"code": code, "message": "no", "data": {"why": "so"}},
+        "error": {"code": code, "message": "no", "data": data},
     }
 
 
