@@ -16,6 +16,7 @@ from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
 from .boundary import TARGETS, Boundary
+from .display import Icon
 from .errors import (
     INTERNAL_ERROR,
     METHOD_NOT_FOUND,
@@ -66,6 +67,9 @@ class LowLevelServer:
         name: how the server names itself.
         version: of the server program.
         title: a name for people.
+        description: what it is for, for people.
+        website_url: where to read more.
+        icons: pictures for a user interface.
         instructions: for the models that use it.
         capabilities: what ``server/discover`` declares.
         extensions: the extensions that are served, by identifier, with their settings.
@@ -86,6 +90,9 @@ class LowLevelServer:
         *,
         version: str = "0",
         title: str | None = None,
+        description: str | None = None,
+        website_url: str | None = None,
+        icons: Sequence[Icon] = (),
         instructions: str | None = None,
         capabilities: Mapping[str, JsonValue] | None = None,
         extensions: Mapping[str, JsonObject] | None = None,
@@ -98,7 +105,14 @@ class LowLevelServer:
         if list_ttl_ms < 0:
             raise UsageError("Server(list_ttl_ms=...) must not be negative")
         self.name: Final = name
-        self.info: Final = Implementation(name, version, title)
+        self.info: Final = Implementation(
+            name,
+            version,
+            title,
+            description,
+            website_url,
+            [icon.wire() for icon in icons] or None,
+        )
         self.instructions: Final = instructions
         self.limits: Final = limits or Limits()
         self.extensions: Final = _identified(extensions or {})

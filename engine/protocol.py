@@ -50,13 +50,21 @@ class Implementation:
     name: str
     version: str
     title: str | None = None
+    description: str | None = None
+    website_url: str | None = None
+    icons: list[JsonObject] | None = None
 
     def wire(self) -> JsonObject:
         """The JSON form, without absent members."""
-        members: JsonObject = {"name": self.name, "version": self.version}
-        if self.title is not None:
-            members["title"] = self.title
-        return members
+        members: JsonObject = {
+            "name": self.name,
+            "version": self.version,
+            "title": self.title,
+            "description": self.description,
+            "websiteUrl": self.website_url,
+            "icons": None if self.icons is None else [*self.icons],
+        }
+        return {name: value for name, value in members.items() if value is not None}
 
 
 @frozen
@@ -201,6 +209,7 @@ _RENAMED: Final[dict[str, str]] = {
     "supported_versions": "supportedVersions",
     "ttl_ms": "ttlMs",
     "cache_scope": "cacheScope",
+    "website_url": "websiteUrl",
     "input_schema": "inputSchema",
     "output_schema": "outputSchema",
     "next_cursor": "nextCursor",

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from .carried import CarriedCall
 from .completion import Wanted
+from .display import Icon
 from .errors import INVALID_PARAMS, ProtocolError, ResourceNotFound, method_not_found
 from .exchange import Exchange, verified_principal
 from .incoming import Incoming
@@ -50,6 +51,9 @@ class ServerCore(LowLevelServer):
         name: how the server names itself; also the audience of its tokens.
         version: of the server program.
         title: a name for people.
+        description: what it is for, for people.
+        website_url: where to read more.
+        icons: pictures for a user interface.
         instructions: for the models that use it.
         keys: secrets of at least 32 bytes: the first seals, all open. Without keys one is made
             at start, which serves one process.
@@ -78,6 +82,9 @@ class ServerCore(LowLevelServer):
         *,
         version: str = "0",
         title: str | None = None,
+        description: str | None = None,
+        website_url: str | None = None,
+        icons: Sequence[Icon] = (),
         instructions: str | None = None,
         keys: Sequence[bytes | str] | None = None,
         codec: Codec | None = None,
@@ -97,6 +104,9 @@ class ServerCore(LowLevelServer):
             name,
             version=version,
             title=title,
+            description=description,
+            website_url=website_url,
+            icons=icons,
             instructions=instructions,
             extensions=extensions,
             middleware=middleware,

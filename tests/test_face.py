@@ -8,18 +8,17 @@ import pytest
 import antiphon
 
 NAMES = """
-Accept Acting AnswerInvalid AntiphonError Asked Asking Audio AuditEntry Backoff BadStatus Call
-CallError
-Cancel Client Codec Consent Conversation DeadlineExceeded Decline DefinitionError Done Edge Email
-EmbeddedResource Failed Flow Form FormRequest IllegalMove Image InvalidReply LegTimeout Limits Link
-ListRoots MemoryTransport Meta PeerError PeopleTimeout Polling Principal Progress ProtocolError
-Question QuestionRefused ResourceLink Root RootsRequest RoundsExceeded Sample Sampled
-SamplingMessage SamplingReply SamplingRequest SealingError Server ServerError Text Together
-ToolError TransportLost UnreadableDump Uri UrlRequest UsageError VersionMismatch Waiting WorldError
-all_of choice_of
-connect_client generate_key http_app open_child open_client open_http open_lines run_stdio
-serve_lines
-serve_stdio walk
+Accept Acting Annotations AnswerInvalid AntiphonError Asked Asking Audio AuditEntry Backoff
+BadStatus Call CallError Cancel Client Codec Complete Completion Consent Conversation
+DeadlineExceeded Decline DefinitionError Done Edge Email EmbeddedResource Failed Flow Form
+FormRequest Given Icon IllegalMove Image Incoming InputRequired Invalid InvalidReply LegTimeout
+Limits Link ListRoots LowLevelServer MemoryTransport Meta MissingCapability PeerError PeopleTimeout
+Polling Principal Progress PromptMessage ProtocolError Question QuestionRefused Refusal
+ResourceContents ResourceLink ResourceNotFound Root RootsRequest RoundsExceeded Sample Sampled
+SamplingMessage SamplingReply SamplingRequest SealingError Server ServerError Structured Text
+Together ToolAnnotations ToolError TransportLost UnreadableDump Uri UrlRequest UsageError
+VersionMismatch Waiting WorldError all_of assistant choice_of connect_client generate_key header
+http_app open_child open_client open_http open_lines run_stdio serve_lines serve_stdio user walk
 """.split()  # noqa: SIM905  # a list that is read and compared in review
 
 
