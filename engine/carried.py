@@ -137,14 +137,14 @@ class CarriedCall:
             if not isinstance(outcome, Failed):
                 return self._done(outcome)
             message = outcome.message
-        except MissingCapability:
-            raise
         except Exception as error:  # noqa: BLE001  # a handler may raise anything
             message = self._told(error, call)
         return self._failed(message)
 
     def _told(self, error: Exception, call: Call[Any]) -> str:
         """What a client reads of an exception; raises ProtocolError where a code says it."""
+        if (missing := _raised(error, MissingCapability)) is not None:
+            raise missing from None
         if (told := _raised(error, ToolError)) is not None:
             return str(told)
         if (none := _raised(error, ResourceNotFound)) is not None:

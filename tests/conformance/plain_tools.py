@@ -8,8 +8,8 @@ import trio
 
 from antiphon import Audio, Call, EmbeddedResource, Image, Meta, Server, Text, ToolError
 from antiphon.engine.jsonrpc import JsonObject
-from antiphon.engine.tools import ToolEntry
 from antiphon.engine.schema import Validator
+from antiphon.engine.tools import ToolEntry
 from antiphon.flows.functions import FunctionMachine
 
 PNG: Final = base64.b64decode(

@@ -63,6 +63,14 @@ def ended(id: RequestId = 1) -> JsonObject:
     return {"resultType": "complete", "_meta": {META_SUBSCRIPTION: id}}
 
 
+def ended_gracefully(result: JsonValue, id: RequestId) -> bool:
+    """Whether a whole server, which names itself in what it sends, ended a subscription."""
+    assert isinstance(result, dict)
+    meta = result["_meta"]
+    assert isinstance(meta, dict)
+    return result.keys() == {"resultType", "_meta"} and meta[META_SUBSCRIPTION] == id
+
+
 class Watched:
     """Subscriptions and calls that do what their name says, as a server would serve them."""
 

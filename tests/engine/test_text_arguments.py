@@ -41,7 +41,7 @@ def read(**given: Any) -> Any:
 
 
 def refused(arguments: TextArguments, given: dict[str, Any]) -> str:
-    with pytest.raises(ValueError, match=r": |no argument") as caught:
+    with pytest.raises(ValueError, match=r": |must be") as caught:
         arguments.read(given)
     return str(caught.value)
 
