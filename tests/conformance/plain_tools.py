@@ -92,9 +92,10 @@ async def test_tool_with_progress(call: Call[Any]) -> str:
     return "Progress was reported."
 
 
-async def test_logging_tool() -> str:
-    """Return, without a message to a client that set no log level."""
-    return "Nothing was logged."
+async def test_logging_tool(call: Call[Any]) -> str:
+    """Log a message, which only a client that set a level receives."""
+    await call.message("info", "The logging tool was called.", logger="conformance")
+    return "A message was logged."
 
 
 async def test_x_mcp_header(
@@ -124,6 +125,23 @@ def add_plain_tools(server: Server) -> None:
     ):
         server.tool(function)
     server.tools.add(_with_schema())
+    _add_changes(server)
+
+
+def _add_changes(server: Server) -> None:
+    """The tools that tell subscribers of a change."""
+
+    @server.tool
+    async def test_trigger_tool_change() -> str:
+        """Tell subscribers that the tools have changed."""
+        server.tools_changed()
+        return "Subscribers of the tools were told."
+
+    @server.tool
+    async def test_trigger_prompt_change() -> str:
+        """Tell subscribers that the prompts have changed."""
+        server.prompts_changed()
+        return "Subscribers of the prompts were told."
 
 
 def _with_schema() -> ToolEntry:
