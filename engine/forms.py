@@ -12,13 +12,9 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import (
     Annotated,
-    Any,
     Final,
-    Literal,
     TypeAlias,
     cast,
-    get_args,
-    get_origin,
     get_type_hints,
 )
 
@@ -27,6 +23,7 @@ import msgspec
 from msgspec import Meta, inspect
 
 from .errors import DefinitionError, UsageError
+from .field_types import literals, unwrapped
 from .jsonrpc import JsonObject, JsonValue
 from .schema import Validator, plain, refuse_unfilled
 
@@ -140,12 +137,11 @@ def _all_offered(default: JsonValue, options: Mapping[str, str] | list[str]) -> 
 
 
 def _property(field: inspect.Field, hint: object) -> JsonObject:
-    kind, extras = _unwrapped(field.type)
+    kind, extras = unwrapped(field.type)
     if isinstance(kind, inspect.UnionType):
-        kind, inner = _unwrapped(_without_none(kind, field))
+        kind, inner = unwrapped(_without_none(kind, field))
         extras = {**inner, **extras}
-    if unknown := sorted(extras.keys() - _KNOWN_EXTRAS):
-        raise UsageError(f"has {', '.join(unknown)}, which a form cannot carry")
+    _refuse_unknown(extras)
     schema = {**_as_written(_shape(kind, extras), hint), **_words(extras)}
     default = _default(field)
     if default is None:
@@ -155,32 +151,20 @@ def _property(field: inspect.Field, hint: object) -> JsonObject:
     return {**schema, "default": default}
 
 
+def _refuse_unknown(extras: JsonObject) -> None:
+    if unknown := sorted(extras.keys() - _KNOWN_EXTRAS):
+        raise UsageError(f"has {', '.join(unknown)}, which a form cannot carry")
+
+
 def _as_written(schema: JsonObject, hint: object) -> JsonObject:
     """Options in the author's own order; msgspec sorts those of a ``Literal``."""
-    options = list(_literals(hint))
+    options = list(literals(hint))
     if "enum" in schema and options:
         return {**schema, "enum": cast(JsonValue, options)}
     items = schema.get("items")
     if isinstance(items, dict) and "enum" in items and options:
         return {**schema, "items": {**items, "enum": cast(JsonValue, options)}}
     return schema
-
-
-def _literals(hint: object) -> Iterator[object]:
-    if get_origin(hint) is Literal:
-        yield from get_args(hint)
-        return
-    for part in get_args(hint):
-        yield from _literals(part)
-
-
-def _unwrapped(kind: inspect.Type) -> tuple[inspect.Type, JsonObject]:
-    extras: JsonObject = {}
-    while isinstance(kind, inspect.Metadata):
-        more: object = cast(Any, kind).extra_json_schema
-        extras = {**cast(JsonObject, more or {}), **extras}
-        kind = kind.type
-    return kind, extras
 
 
 def _without_none(union: inspect.UnionType, field: inspect.Field) -> inspect.Type:
@@ -289,7 +273,8 @@ def _options(kind: inspect.LiteralType | inspect.EnumType) -> Iterator[str]:
 def _several(
     kind: inspect.ListType | inspect.VarTupleType | inspect.SetType | inspect.FrozenSetType,
 ) -> JsonObject:
-    item, extras = _unwrapped(kind.item_type)
+    item, extras = unwrapped(kind.item_type)
+    _refuse_unknown(extras)
     schema: JsonObject = {"type": "array"}
     if isinstance(item, inspect.LiteralType | inspect.EnumType):
         schema["items"] = {"type": "string", "enum": list(_options(item))}

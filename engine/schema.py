@@ -8,7 +8,7 @@ network access; structuring is cattrs. Specification: basic/index, "JSON Schema 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Any, Final, TypeVar, cast
@@ -94,20 +94,21 @@ def check_defaults(schema: JsonObject, subject: str) -> None:
 
 
 def _spell_enums(node: JsonValue) -> JsonValue:
-    """A ``Literal`` of texts comes as ``enum`` without the ``type`` that hosts look for."""
+    """A ``Literal`` comes as ``enum`` without the ``type`` that hosts look for."""
     if isinstance(node, list):
         return [_spell_enums(item) for item in node]
     if not isinstance(node, dict):
         return node
     spelled: JsonObject = {name: _spell_enums(member) for name, member in node.items()}
     options = spelled.get("enum")
-    if isinstance(options, list) and "type" not in spelled and _all_text(options):
-        spelled = {"type": "string", **spelled}
+    if isinstance(options, list) and "type" not in spelled:
+        kinds = {type(option) for option in options}
+        if len(kinds) == 1 and (name := _TYPES.get(kinds.pop())) is not None:
+            spelled = {"type": name, **spelled}
     return spelled
 
 
-def _all_text(options: list[JsonValue]) -> bool:
-    return all(isinstance(option, str) for option in options)
+_TYPES: Final[Mapping[type, str]] = {str: "string", int: "integer"}
 
 
 _MOST: Final = 5

@@ -38,6 +38,7 @@ from .sealing import Codec, StateSealer
 from .subscription_filter import Honoured
 from .subscriptions import LISTEN, Subscriptions
 from .tools import ToolEntry
+from .uri_templates import check_uri
 
 BindPrincipal: TypeAlias = Callable[[Exchange], str | None]
 
@@ -240,14 +241,15 @@ class ServerCore(LowLevelServer):
 
     async def _read_resource(self, request: Incoming) -> JsonObject:
         asked = structure(request.params, ReadResourceParams)
+        check_uri(asked.uri, self.limits)
         if (resource := self.resources.get(asked.uri)) is not None:
             return await CarriedCall(self, resource, asked.uri, {}, asked, request).serve()
         for template in self.templates:
-            if (variables := template.template.match(asked.uri)) is not None:
+            if (variables := template.template.match(asked.uri, self.limits)) is not None:
                 given: JsonObject = {**variables}
                 call = CarriedCall(self, template, asked.uri, given, asked, request)
                 return await call.serve()
-        raise ResourceNotFound().answer(asked.uri[:_LONGEST_URI])
+        raise ResourceNotFound().answer(asked.uri)
 
     async def _listen(self, request: Incoming) -> JsonObject:
         return await self.subscriptions.listen(request.id, request.params, request.exchange)

@@ -8,7 +8,7 @@ use them. Scheme and host are compared as they are written.
 
 =====================  ==================================================================
 ``{a}`` ``{a,b}``      text; a slash in it is encoded
-``{+a}``               a path; its slashes are plain
+``{+a}``               a path; its slashes are plain, and an encoded one is refused
 ``{/a}`` ``{;a}``      a segment, a path parameter
 ``{.a}``               a label, which holds no dot
 ``{#a}``               a fragment

@@ -10,7 +10,7 @@ import attrs
 import pytest
 from attrs import Factory, frozen
 
-from antiphon import Email, Form, Meta, Uri, choice_of
+from antiphon import DefinitionError, Email, Form, Meta, Uri, choice_of, header
 from antiphon.engine.forms import form_schema
 from antiphon.engine.jsonrpc import JsonObject, JsonValue
 from antiphon.engine.schema import Validator
@@ -330,3 +330,12 @@ def test_the_other_fields_and_the_form_itself_stay_as_they_are() -> None:
     assert form_schema(Picked) == before
     properties: Any = before["properties"]
     assert "enum" not in properties["place"]
+
+
+def test_what_a_form_cannot_carry_is_refused_inside_a_list_too() -> None:
+    @frozen
+    class Marked:
+        regions: list[Annotated[Literal["eu", "us"], header("Region")]]
+
+    with pytest.raises(DefinitionError, match="x-mcp-header, which a form cannot carry"):
+        Form("Where?", Marked)

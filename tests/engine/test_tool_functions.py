@@ -324,3 +324,14 @@ async def test_names_inside_a_generic_are_resolved(server: Server) -> None:
     server.tool(nested)
     result = await Peer(server).call("nested", {"points": [{"x": 4}]})
     assert result["structuredContent"] == 4
+
+
+def test_a_choice_of_numbers_says_that_it_is_one_of_integers() -> None:
+    server = Server("Work")
+
+    @server.tool
+    async def work(level: Literal[1, 2]) -> None: ...
+
+    (tool,) = server.tools
+    schema: Any = tool.description["inputSchema"]
+    assert schema["properties"]["level"] == {"type": "integer", "enum": [1, 2]}
