@@ -19,7 +19,8 @@ from .exchange import Exchange, verified_principal
 from .incoming import Incoming
 from .jsonrpc import JsonObject
 from .limits import Limits
-from .lowlevel import Lifespan, LowLevelServer, Middleware
+from .lowlevel import Lifespan, LowLevelServer
+from .middleware import Middleware
 from .mirrored import Mirrored
 from .prompts import PromptEntry
 from .protocol import (
@@ -43,6 +44,11 @@ from .uri_templates import check_uri
 BindPrincipal: TypeAlias = Callable[[Exchange], str | None]
 
 _LONGEST_URI: Final = 2048
+
+
+def _everything() -> Honoured:
+    """What a subscriber may hear of: it may come before the first tool is registered."""
+    return Honoured(tools=True, prompts=True, resources=True, updates=True)
 
 
 class ServerCore(LowLevelServer):
@@ -127,7 +133,7 @@ class ServerCore(LowLevelServer):
             clock=clock,
         )
         self.bind_principal: Final = bind_principal
-        self.subscriptions: Final = Subscriptions(self.limits, self._honoured)
+        self.subscriptions: Final = Subscriptions(self.limits, _everything)
         told = self.subscriptions
         self.tools: Final = Registry[ToolEntry]("tool", changed=told.tools_changed)
         self.prompts: Final = Registry[PromptEntry]("prompt", changed=told.prompts_changed)
@@ -184,15 +190,6 @@ class ServerCore(LowLevelServer):
     @property
     def _suggests(self) -> bool:
         return any(entry.completers for entry in (*self.prompts, *self.templates))
-
-    def _honoured(self) -> Honoured:
-        resources = self._offers(self.resources)
-        return Honoured(
-            tools=self._offers(self.tools),
-            prompts=self._offers(self.prompts),
-            resources=resources,
-            updates=resources,
-        )
 
     # -- what changes -------------------------------------------------------------------------
 
