@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from attrs import evolve, frozen
@@ -18,6 +19,7 @@ from .incoming import Incoming, MethodHandler
 from .jsonrpc import JsonObject
 from .protocol import INPUT_REQUIRED
 from .sealing import Claims, Origin, Reason, StateSealer, TokenRefused
+from .spans import CURRENT
 
 _log = logging.getLogger("antiphon.server")
 
@@ -45,8 +47,12 @@ class Boundary:
         async def bounded(request: Incoming) -> JsonObject:
             origin = self._origin(request)
             claims = self._open(request, origin)
+            flow_id = claims.flow_id if claims else secrets.token_urlsafe(12)
+            number = claims.round + 1 if claims else 1
+            CURRENT.get().begin(flow_id, number, claims.span if claims else b"")
             result = await handler(_with_state(request, claims))
-            return self._sealed(result, origin, claims)
+            started = claims.started if claims else self.clock()
+            return self._sealed(result, origin, partial(_claims, flow_id, number, started))
 
         return bounded
 
@@ -74,22 +80,28 @@ class Boundary:
             raise refusal.answer() from None
         return claims
 
-    def _sealed(self, result: JsonObject, origin: Origin, claims: Claims | None) -> JsonObject:
+    def _sealed(
+        self, result: JsonObject, origin: Origin, claims_of: Callable[[str], Claims]
+    ) -> JsonObject:
         state = result.get("requestState")
         if result.get("resultType") != INPUT_REQUIRED or state is None:
             return result
         if not isinstance(state, str):
             raise UsageError(f"The handler of {origin.method} gave a requestState that is no text")
-        following = Claims(
-            flow_id=claims.flow_id if claims else secrets.token_urlsafe(12),
-            round=claims.round + 1 if claims else 1,
-            started=claims.started if claims else self.clock(),
-            tag=_TAG,
-            version=1,
-            state=state.encode(),
-            questions={},
-        )
-        return {**result, "requestState": self.sealer.seal(origin, following)}
+        return {**result, "requestState": self.sealer.seal(origin, claims_of(state))}
+
+
+def _claims(flow_id: str, number: int, started: float, state: str) -> Claims:
+    return Claims(
+        flow_id=flow_id,
+        round=number,
+        started=started,
+        tag=_TAG,
+        version=1,
+        state=state.encode(),
+        questions={},
+        span=CURRENT.get().mark,
+    )
 
 
 def _with_state(request: Incoming, claims: Claims | None) -> Incoming:

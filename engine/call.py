@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import trio
 from attrs import define, field
@@ -17,6 +17,9 @@ from .outcomes import Event
 from .protocol import LOG_LEVELS, Implementation, LogLevel
 from .questions import Reading, Single, lacking
 from .schema import plain
+
+if TYPE_CHECKING:
+    from .tracing import TraceContext
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -42,6 +45,7 @@ class Call(Generic[Args_co]):
         input_responses: the answers that came with this request, as they were sent, for a
             function that asks by hand; see :meth:`answer`.
         request_state: what such a function left in ``InputRequired(state=...)``, or None.
+        log_level: from which level on the client wants log messages; None for none at all.
     """
 
     args: Args_co
@@ -71,6 +75,13 @@ class Call(Generic[Args_co]):
     def log(self) -> logging.LoggerAdapter[logging.Logger]:
         """A logger of this program whose records carry ``flow_id`` and ``round``."""
         return logging.LoggerAdapter(_log, {"flow_id": self.flow_id, "round": self.round})
+
+    @property
+    def trace(self) -> TraceContext:
+        """The trace to which the client says that this request belongs."""
+        from .tracing import TraceContext  # late: few read it, and a server starts without
+
+        return TraceContext.of(self.meta)
 
     def answer(self, key: str, question: Single[A]) -> Reading[A]:
         """Read the answer to a question that is asked by hand, against its own schema.
@@ -111,8 +122,10 @@ class Call(Generic[Args_co]):
             logger: which part of the program speaks.
 
         Raises:
-            UsageError: ``data`` has no JSON form.
+            UsageError: there is no such level; ``data`` has no JSON form.
         """
+        if level not in LOG_LEVELS:
+            raise UsageError(f"There is no log level {level!r}; there are {', '.join(LOG_LEVELS)}")
         if self.log_level is None or self._notify is None:
             return
         if LOG_LEVELS.index(level) < LOG_LEVELS.index(self.log_level):

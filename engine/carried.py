@@ -8,35 +8,36 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import trio
 from attrs import define, field
 
 from .call import Call
 from .carrier import Carrier
+from .content import with_meta
 from .errors import (
     INVALID_PARAMS,
-    AntiphonError,
     MissingCapability,
     ProtocolError,
     ResourceNotFound,
     ToolError,
+    lone,
 )
 from .incoming import Incoming
 from .jsonrpc import JsonObject, JsonValue, dumps
+from .limits import raising
 from .machine import Frozen, Resumed, Round, Suspended
 from .outcomes import Done, Failed
 from .protocol import COMPLETE, INPUT_REQUIRED, META_RETRY_MS
 from .questions import lacking
 from .sealing import Claims, Origin, TokenRefused
+from .spans import CURRENT
 
 if TYPE_CHECKING:
     from .server import ServerCore
 
 _log = logging.getLogger("antiphon.server")
-
-Error = TypeVar("Error", bound=AntiphonError)
 
 
 class Resumable(Protocol):
@@ -51,16 +52,6 @@ class Resumable(Protocol):
     def request_state(self) -> str | None:
         """The token, echoed."""
         ...
-
-
-def _raised(error: BaseException, kind: type[Error]) -> Error | None:
-    """A handler's error of this kind, also one that comes out of a nursery, alone in its group."""
-    while isinstance(error, BaseExceptionGroup):
-        group = cast("BaseExceptionGroup[BaseException]", error)
-        if len(group.exceptions) != 1:
-            return None
-        error = group.exceptions[0]
-    return error if isinstance(error, kind) else None
 
 
 @define
@@ -91,6 +82,7 @@ class CarriedCall:
         Raises:
             ProtocolError: the request cannot be served as it is.
         """
+        CURRENT.get().serve(self.carrier)
         self._bound()
         origin = self._origin()
         resumed = self._resume(origin)
@@ -104,10 +96,12 @@ class CarriedCall:
             text = f"Invalid arguments for {self.carrier.name}: {error}"
             return self._complete(self.carrier.invalid(text, self.target))
         call = self._call(arguments)
+        CURRENT.get().begin(call.flow_id, call.round, self.claims.span if self.claims else b"")
         if call.round > self.server.limits.rounds:
             rounds = self.server.limits.rounds
             return self._failed(
-                f"{self.carrier.name}: gave up after {rounds} rounds, which is limit rounds."
+                f"{self.carrier.name}: gave up after {rounds} rounds, which is limit rounds "
+                f"{raising('rounds')}."
             )
         return await self._round(call, origin, resumed)
 
@@ -117,9 +111,9 @@ class CarriedCall:
             return await self._outcome(call, origin, resumed)
         if patience.cancelled_caught:
             extra = {"flow_id": call.flow_id, "round": call.round}
-            _log.warning(
-                "%s %r passed limit handler_seconds", origin.method, self.target, extra=extra
-            )
+            text = "%s %r passed limit handler_seconds %s"
+            how = raising("handler_seconds")
+            _log.warning(text, origin.method, self.target, how, extra=extra)
         return self._failed(
             f"{self.carrier.name} took longer than {most:g} seconds, which is limit "
             "handler_seconds of this server."
@@ -143,11 +137,12 @@ class CarriedCall:
 
     def _told(self, error: Exception, call: Call[Any]) -> str:
         """What a client reads of an exception; raises ProtocolError where a code says it."""
-        if (missing := _raised(error, MissingCapability)) is not None:
+        if (missing := lone(error, MissingCapability)) is not None:
             raise missing from None
-        if (told := _raised(error, ToolError)) is not None:
+        if (told := lone(error, ToolError)) is not None:
             return str(told)
-        if (none := _raised(error, ResourceNotFound)) is not None:
+        none = lone(error, ResourceNotFound) if self.carrier.by_uri else None
+        if none is not None:
             raise none.answer(self.target) from None
         extra = {"flow_id": call.flow_id, "round": call.round}
         noun, name = self.carrier.noun, self.carrier.name
@@ -164,14 +159,15 @@ class CarriedCall:
         if len(self.params.input_responses or {}) > most:
             raise ProtocolError(
                 INVALID_PARAMS,
-                f"Invalid params: more than {most} answers, which is four times limit questions",
+                f"Invalid params: more than {most} answers, which is four times limit questions "
+                + raising("questions"),
             )
         size = len(dumps(cast(JsonObject, self.given)))
         if size > limits.arguments_bytes:
             raise ProtocolError(
                 INVALID_PARAMS,
                 f"Invalid params: the arguments have {size} bytes; limit arguments_bytes is "
-                f"{limits.arguments_bytes}",
+                f"{limits.arguments_bytes} {raising('arguments_bytes')}",
             )
 
     # -- the token ----------------------------------------------------------------------------
@@ -229,6 +225,7 @@ class CarriedCall:
             kept=resume.kept,
             asked=resume.asked,
             unusable=resume.unusable,
+            span=CURRENT.get().mark,
         )
         result: JsonObject = {
             "resultType": INPUT_REQUIRED,
@@ -243,11 +240,9 @@ class CarriedCall:
     # -- the end ------------------------------------------------------------------------------
 
     def _done(self, done: Done[Any]) -> JsonObject:
-        resumed = self.claims is not None or bool(self.params.input_responses)
+        resumed = self.claims is not None or self.params.input_responses is not None
         result = self._complete(self.carrier.result(done, self.target, resumed=resumed))
-        if done.meta is not None:
-            result["_meta"] = done.meta
-        return result
+        return with_meta(result, done.meta)
 
     def _failed(self, message: str) -> JsonObject:
         return self._complete(self.carrier.failure(message))

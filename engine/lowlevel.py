@@ -8,17 +8,14 @@ Specification: basic/index, basic/versioning, server/discover.
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import partial
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar, cast
 
 from .boundary import TARGETS, Boundary
 from .display import Icon
 from .errors import (
-    INTERNAL_ERROR,
     METHOD_NOT_FOUND,
     ProtocolError,
     UsageError,
@@ -27,8 +24,10 @@ from .errors import (
 )
 from .exchange import Exchange, verified_principal
 from .incoming import Incoming, MethodHandler
-from .jsonrpc import Failure, JsonObject, JsonValue, Reply, Request, Success, failure
+from .jsonrpc import JsonObject, JsonValue, Reply, Request, Success, dumps
 from .limits import Limits
+from .meta_keys import is_prefixed
+from .middleware import Middleware, around, settled
 from .protocol import (
     COMPLETE,
     INPUT_REQUIRED,
@@ -40,13 +39,9 @@ from .protocol import (
     read_meta,
 )
 from .sealing import Codec, StateSealer
-
-_log = logging.getLogger("antiphon.server")
+from .spans import collects_spans, request_span
 
 H = TypeVar("H", bound=MethodHandler)
-Proceed: TypeAlias = Callable[[Request, Exchange], Awaitable[Reply]]
-Middleware: TypeAlias = Callable[[Request, Exchange, Proceed], Awaitable[Reply]]
-"""Stands around every request: ``await proceed(request, exchange)`` serves it."""
 
 Lifespan: TypeAlias = Callable[[], AbstractAsyncContextManager[object]]
 """Opens what handlers need while a transport serves, and closes it afterwards."""
@@ -81,7 +76,8 @@ class LowLevelServer:
         list_scope: whether they are the same for everybody.
 
     Raises:
-        UsageError: an extension's identifier has no prefix, ``list_ttl_ms`` is negative.
+        UsageError: an extension's identifier has no prefix, or its settings have no JSON form;
+            ``list_ttl_ms`` is negative.
     """
 
     def __init__(
@@ -122,9 +118,7 @@ class LowLevelServer:
         self._lifespan: Final = lifespan
         self._boundary: Boundary | None = None
         self._methods: Final[dict[str, MethodHandler]] = {"server/discover": self._discover}
-        self._proceed: Final[Proceed] = (
-            _around(middleware, self._answered) if middleware else self._reply
-        )
+        self._proceed: Final = around(middleware, self._reply)
 
     def method(self, name: str) -> Callable[[H], H]:
         """Serve a method by the function that this decorates; the last one given counts."""
@@ -160,6 +154,11 @@ class LowLevelServer:
         )
         self._boundary = Boundary(sealer, bind_principal, clock)
 
+    @property
+    def has_lifespan(self) -> bool:
+        """Whether handlers count on a lifespan, so that a transport has to hold it."""
+        return self._lifespan is not None
+
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[object, None]:
         """Hold the lifespan; a transport does so while it serves. Gives its value, or None."""
@@ -171,17 +170,21 @@ class LowLevelServer:
 
     async def handle(self, request: Request, exchange: Exchange) -> Reply:
         """Serve one request. Only cancellation is raised; every fault becomes a reply."""
-        return await _settled(self._proceed, request, exchange)
+        proceed = self._traced if collects_spans() else self._proceed
+        return await settled(proceed, request, exchange)
 
-    async def _answered(self, request: Request, exchange: Exchange) -> Reply:
-        # Middleware sees every fault as the reply that it is.
-        return await _settled(self._reply, request, exchange)
+    async def _traced(self, request: Request, exchange: Exchange) -> Reply:
+        # Settled twice: a fault of the program's telemetry is a fault like any other.
+        with request_span(request, exchange.transport, self._methods) as span:
+            reply = await settled(self._proceed, request, exchange)
+            span.end(reply)
+            return reply
 
     async def _reply(self, request: Request, exchange: Exchange) -> Reply:
         result = await self._serve(request, exchange)
         meta = result.get("_meta")
         more = meta if isinstance(meta, dict) else {}
-        return Success(request.id, {**result, "_meta": {**self._named, **more}})
+        return Success(request.id, {**result, "_meta": {**more, **self._named}})
 
     async def _serve(self, request: Request, exchange: Exchange) -> JsonObject:
         if request.method == "initialize":
@@ -193,7 +196,7 @@ class LowLevelServer:
         if self._boundary is not None and request.method in TARGETS:
             handler = self._boundary.around(handler)
         incoming = Incoming(request.id, request.method, request.params, meta, exchange)
-        return _only_where_allowed(request.method, await handler(incoming))
+        return _allowed(request.method, await handler(incoming))
 
     def _refuse_handshake(self, request: Request) -> None:
         """Name the versions served: it is all that a client of the handshake era can show."""
@@ -227,40 +230,25 @@ class LowLevelServer:
         return {**self._capabilities, "extensions": dict(self.extensions)}
 
 
-def _only_where_allowed(method: str, result: JsonObject) -> JsonObject:
-    if result.get("resultType") == INPUT_REQUIRED and method not in TARGETS:
-        raise UsageError(f"{method} must not answer input_required")
+def _allowed(method: str, result: JsonObject) -> JsonObject:
+    """Hold an interim result to what the protocol never allows, whoever made it."""
+    if result.get("resultType") == INPUT_REQUIRED:
+        if method not in TARGETS:
+            raise UsageError(f"{method} must not answer input_required")
+        if result.get("inputRequests") is None and result.get("requestState") is None:
+            raise UsageError(f"{method} answers input_required without questions and state")
     return result
 
 
-async def _settled(proceed: Proceed, request: Request, exchange: Exchange) -> Reply:
-    try:
-        return await proceed(request, exchange)
-    except ProtocolError as error:
-        return failure(error, request.id)
-    except Exception:  # noqa: BLE001  # our own fault; the next request is served
-        _log.exception("%s could not be served", request.method)
-        return Failure(request.id, INTERNAL_ERROR, "Internal error")
-
-
-def _around(middleware: Sequence[Middleware], innermost: Proceed) -> Proceed:
-    proceed = innermost
-    for layer in reversed(middleware):
-        proceed = partial(_layered, layer, proceed)
-    return proceed
-
-
-async def _layered(
-    layer: Middleware, proceed: Proceed, request: Request, exchange: Exchange
-) -> Reply:
-    return await layer(request, exchange, proceed)
-
-
 def _identified(extensions: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
-    for name in extensions:
-        prefix, slash, rest = name.partition("/")
-        if not (prefix and slash and rest):
+    for name, settings in extensions.items():
+        if not is_prefixed(name):
             raise UsageError(
                 f"Extension {name!r} needs an identifier with a prefix, such as 'com.example/name'"
             )
+        if not isinstance(cast(object, settings), dict):
+            raise UsageError(
+                f"The settings of extension {name!r} must be an object, if an empty one"
+            )
+        dumps(settings)
     return dict(extensions)

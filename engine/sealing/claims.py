@@ -58,6 +58,8 @@ class Claims:
         kept: answers that were accepted while others of their round are still open.
         asked: how often this very question has been put.
         unusable: how often an accepted answer failed its schema.
+        span: the mark of the round's span in a trace, for the next round's span to link; empty
+            where no spans are collected.
     """
 
     flow_id: str
@@ -70,10 +72,15 @@ class Claims:
     kept: Mapping[str, JsonValue] = field(factory=dict[str, JsonValue], repr=False)
     asked: int = 0
     unusable: int = 0
+    span: bytes = b""
 
 
 class Envelope(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
-    """The payload: the claims, and what the server stamps on them. Times in epoch seconds."""
+    """The payload: the claims, and what the server stamps on them. Times in epoch seconds.
+
+    The span stands last and is written only where there is one. So tokens of before it was
+    carried open here, and tokens that carry none open there.
+    """
 
     format: int
     issued: float
@@ -94,6 +101,7 @@ class Envelope(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fiel
     kept: bytes
     asked: int
     unusable: int
+    span: bytes = b""
 
     def __repr__(self) -> str:
         return f"Envelope(flow_id={self.flow_id!r}, round={self.round}, tag={self.tag!r})"
@@ -129,7 +137,8 @@ def write(envelope: Envelope) -> bytes:
         SealingError: a claim is not of its type; the message names it.
     """
     try:
-        payload = _encoder.encode(envelope)
+        members = msgspec.structs.astuple(envelope)
+        payload = _encoder.encode(members if envelope.span else members[:-1])
         # The types are checked while its maker can still be told, not in the next round.
         _decoder.decode(payload)
     except _UNWRITABLE:
@@ -175,6 +184,7 @@ def claims_of(envelope: Envelope) -> Claims:
         kept=cast("JsonObject", kept),
         asked=envelope.asked,
         unusable=envelope.unusable,
+        span=envelope.span,
     )
 
 

@@ -83,7 +83,8 @@ class StateSealer:
         if len(token) > self._limit:
             raise SealingError(
                 f"The sealed state {claims.tag!r} has {len(token)} characters; limit token_bytes "
-                f"is {self._limit}. Keep less in the state, or raise the limit"
+                f"is {self._limit}. Keep less in the state, or raise the limit by "
+                "Limits(token_bytes=...)"
             )
         return token
 
@@ -139,6 +140,7 @@ class StateSealer:
             kept=pack_kept(claims.kept),
             asked=claims.asked,
             unusable=claims.unusable,
+            span=claims.span,
         )
 
     def _failed(self, envelope: Envelope, origin: Origin) -> tuple[Reason, ...]:

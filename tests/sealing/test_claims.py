@@ -14,7 +14,7 @@ from antiphon.engine.errors import SealingError
 from antiphon.engine.jsonrpc import JsonObject
 from antiphon.engine.limits import Limits
 from antiphon.engine.sealing import Claims, Origin, Reason, StateSealer
-from tests.sealing.making import CLAIMS, NEW, NOW, ORIGIN, Clock, reasons, sealer
+from tests.sealing.making import CLAIMS, NEW, NOW, ORIGIN, Clock, raw, reasons, sealer
 
 TEXT = st.text(st.characters(codec="utf-8"))
 JSON = st.recursive(
@@ -35,6 +35,7 @@ CLAIMS_OF_ALL_KINDS = st.builds(
     kept=st.dictionaries(TEXT, JSON),
     asked=WORDS,
     unusable=WORDS,
+    span=st.binary(),
 )
 ORIGINS = st.builds(
     Origin,
@@ -54,7 +55,13 @@ def test_any_claims_come_back_from_any_origin(origin: Origin, claims: Claims) ->
 def test_what_is_not_given_is_nothing() -> None:
     least = Claims(flow_id="f", round=1, started=NOW, tag="T", version=1, state=b"", questions={})
     back = SEALER.open(SEALER.seal(ORIGIN, least), ORIGIN)
-    assert (back.kept, back.asked, back.unusable) == ({}, 0, 0)
+    assert (back.kept, back.asked, back.unusable, back.span) == ({}, 0, 0, b"")
+
+
+def test_only_a_span_that_is_there_takes_room() -> None:
+    bare, traced = (attrs.evolve(CLAIMS, span=span) for span in (b"", b"s" * 25))
+    sizes = [len(raw(SEALER.seal(ORIGIN, claims))) for claims in (bare, traced)]
+    assert sizes[1] - sizes[0] == 2 + 25  # msgpack's head of a binary, and the span
 
 
 def test_kept_answers_keep_their_long_integers() -> None:

@@ -29,6 +29,7 @@ def _read(path: Path) -> tuple[StateSealer, Origin, Any]:
 def _claims(told: dict[str, Any]) -> Claims:
     told["state"] = bytes.fromhex(told["state"])
     told["questions"] = {key: bytes.fromhex(hexed) for key, hexed in told["questions"].items()}
+    told["span"] = bytes.fromhex(told.get("span", ""))
     return Claims(**told)
 
 
