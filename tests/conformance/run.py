@@ -1,7 +1,9 @@
 """Run the official conformance suite against the server and the client beside this file.
 
-``python -m tests.conformance.run`` from the repository's root. The status is 0 where every
-scenario does what ``baseline.txt`` says: those in it fail, all others pass.
+``python -m tests.conformance.run`` from the repository's root. The official TypeScript client
+then calls the same server on both transports. The status is 0 where every scenario does what
+``baseline.txt`` says, those in it fail and all others pass, and every call of that client ends
+as it should.
 """
 
 import compileall
@@ -20,9 +22,15 @@ from hypercorn.trio import serve  # pyright: ignore[reportUnknownVariableType]  
 from tests.conformance.baseline import Judgement, Outcome, judge, read_baseline
 from tests.conformance.server import app
 from tests.conformance.suite import HERE, Suite
+from tests.conformance.typescript import runner
 
 ROOT: Final = HERE.parent.parent
 RESULTS: Final = ROOT / "out" / "conformance"
+ON_STDIO: Final = """
+from antiphon import run_stdio
+from tests.conformance.server import server
+run_stdio(server)
+"""
 
 
 async def main() -> int:
@@ -34,13 +42,18 @@ async def main() -> int:
     scenarios = await suite.scenarios()
     async with _served() as url:
         outcomes = await suite.test_server(url)
+        typescript = {"http": await runner.run_client(RESULTS, "http", url)}
     _compile()
+    typescript["stdio"] = await runner.run_client(RESULTS, "stdio", sys.executable, "-c", ON_STDIO)
     outcomes |= await suite.test_client()
     judgements = judge(scenarios, outcomes, baseline)
     if again := await _tried_alone(suite, judgements):
         judgements = judge(scenarios, outcomes | again, baseline)
     print(report(judgements))
-    return int(any(judgement.surprise for judgement in judgements))
+    for kind, checks in typescript.items():
+        print(runner.report(kind, checks))
+    failed = any(not check.passed for checks in typescript.values() for check in checks)
+    return int(failed or any(judgement.surprise for judgement in judgements))
 
 
 @asynccontextmanager
