@@ -14,6 +14,7 @@ from .asked_form import Malformed
 from .call_errors import Kind, QuestionRefused, quoted
 from .errors import InvalidReply
 from .jsonrpc import JsonObject, JsonValue
+from .limits import raising
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
@@ -39,7 +40,8 @@ def read_questions(
     """
     if len(requests) > most:
         raise InvalidReply(
-            f"{origin} asks {len(requests)} questions in one round; limit questions is {most}"
+            f"{origin} asks {len(requests)} questions in one round; limit questions is {most} "
+            + raising("questions")
         )
     return {key: _read(key, request, origin, allowed) for key, request in requests.items()}
 

@@ -19,7 +19,7 @@ Specification: basic/patterns/mrtr.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from attrs import field, frozen
 
@@ -35,7 +35,8 @@ VERSION: Final = 1
 
 def _questions(_: object, __: object, requests: object) -> None:
     if not isinstance(requests, Mapping) or not all(
-        isinstance(key, str) and isinstance(question, Single) for key, question in requests.items()
+        isinstance(key, str) and isinstance(question, Single)
+        for key, question in cast("Mapping[object, object]", requests).items()
     ):
         raise UsageError(
             "InputRequired(requests) takes questions by key, such as {'sure': Form(...)}"

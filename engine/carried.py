@@ -195,22 +195,13 @@ class CarriedCall:
         return Resumed(state, frozen, claims.questions, claims.kept, claims.asked, claims.unusable)
 
     def _call(self, arguments: object) -> Call[Any]:
-        claims, meta, exchange = self.claims, self.incoming.meta, self.incoming.exchange
-        call: Call[Any] = Call(
+        claims = self.claims
+        return self.incoming.call(
             arguments,
-            principal=exchange.principal,
-            client=meta.client,
-            capabilities=meta.capabilities,
-            meta=meta.raw,
             round=claims.round + 1 if claims else 1,
             flow_id=claims.flow_id if claims else secrets.token_urlsafe(12),
-            input_responses=self.params.input_responses or {},
-            log_level=meta.log_level,
-            lifespan=exchange.lifespan,
-            progress_token=meta.progress_token,
-            notify=exchange.notify,
+            input_responses=self.params.input_responses,
         )
-        return call
 
     def _interim(self, outcome: Suspended, call: Call[Any], origin: Origin) -> JsonObject:
         resume = outcome.resume

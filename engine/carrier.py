@@ -21,6 +21,7 @@ class Carrier(ABC):
     Attributes:
         noun: what it is, for messages.
         method: the request that runs it.
+        by_uri: whether it is asked for by a uri, behind which there may be nothing.
         machine: what it runs.
         description: how it is listed.
         needs: the capabilities that a client must have declared to be served at all.
@@ -28,6 +29,7 @@ class Carrier(ABC):
 
     noun: ClassVar[str]
     method: ClassVar[str]
+    by_uri: ClassVar[bool] = False
     machine: Machine
     description: JsonObject
     needs: JsonObject

@@ -21,6 +21,7 @@ from .driver import Conversation
 from .errors import InvalidReply, UsageError
 from .exchange import ClientTransport, TransportLost
 from .jsonrpc import JsonObject
+from .limits import raising
 from .protocol import META_PREFIX, CallToolResult, Discovery, Tool, ToolPage
 from .snapshot import snapshot
 from .stored import home_of, load
@@ -107,7 +108,9 @@ class Client:
                     f"The tool list of {quoted(self.name)} leads back to an earlier page"
                 )
             if left <= 0:
-                raise InvalidReply(f"The tool list of {quoted(self.name)} passes limit listed")
+                raise InvalidReply(
+                    f"The tool list of {quoted(self.name)} passes limit listed {raising('listed')}"
+                )
             seen.add(cursor)
 
     async def _plain(self, method: str, params: JsonObject, kind: type[T]) -> T:

@@ -5,14 +5,21 @@ Specification: server/utilities/completion.
 
 from __future__ import annotations
 
+import inspect
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, cast
 
+import trio
 from attrs import field, frozen
 
-from .errors import INVALID_PARAMS, ProtocolError, UsageError
-from .jsonrpc import JsonObject, JsonValue
+from .call import Call
+from .errors import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError, UsageError
+from .jsonrpc import JsonObject, JsonValue, dumps
+from .limits import raising
 from .protocol import COMPLETE, CompleteParams
+
+_log = logging.getLogger("antiphon.server")
 
 MOST: Final = 100
 """Values of one reply, by the specification."""
@@ -36,22 +43,47 @@ class Completion:
     has_more: bool = False
 
 
-Completer: TypeAlias = Callable[[str, Mapping[str, str]], Awaitable["Sequence[str] | Completion"]]
-"""Takes what was typed so far and the arguments that are filled in already."""
+_Suggested: TypeAlias = Awaitable["Sequence[str] | Completion"]
+Completer: TypeAlias = (
+    Callable[[str, Mapping[str, str]], _Suggested]
+    | Callable[[str, Mapping[str, str], Call[Any]], _Suggested]
+)
+"""Takes what was typed so far and the arguments that are filled in already, and where it has a
+third parameter the call: whose principal may see what is a matter of the completer."""
 
 
 @frozen
 class Complete:
     """Marks a parameter of a prompt or a template: ``Annotated[str, Complete(suggest)]``.
 
-    ``suggest`` is ``async def (value: str, others: Mapping[str, str])`` and returns texts, or a
-    :class:`Completion`. A ``Literal`` or an enum suggests its own options without it.
+    ``suggest`` is ``async def (value: str, others: Mapping[str, str][, call: Call])`` and returns
+    texts, or a :class:`Completion`. A ``Literal`` or an enum suggests its own options without it.
+
+    Raises:
+        UsageError: ``suggest`` is no async function.
     """
 
     suggest: Completer
+    _takes_call: bool = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        call = getattr(self.suggest, "__call__", None)  # noqa: B004  # of an object, too
+        if not any(map(inspect.iscoroutinefunction, (self.suggest, call))):
+            raise UsageError("Complete(...) takes an `async def (value, others)` function")
+
+    @_takes_call.default
+    def _reads_signature(self) -> bool:
+        return callable(self.suggest) and len(inspect.signature(self.suggest).parameters) > 2
+
+    async def __call__(
+        self, value: str, others: Mapping[str, str], call: Call[Any]
+    ) -> Sequence[str] | Completion:
+        """What it suggests."""
+        suggest = cast("Callable[..., _Suggested]", self.suggest)
+        return await (suggest(value, others, call) if self._takes_call else suggest(value, others))
 
 
-def options(values: Sequence[str]) -> Completer:
+def options(values: Sequence[str]) -> Complete:
     """Suggests those of ``values`` that begin with what was typed, whatever the case."""
     folded = [(value.casefold(), value) for value in values]
 
@@ -59,14 +91,14 @@ def options(values: Sequence[str]) -> Completer:
         start = typed.casefold()
         return [value for fold, value in folded if fold.startswith(start)]
 
-    return suggest
+    return Complete(suggest)
 
 
 class Completed(Protocol):
     """A prompt or a template, whose arguments can be suggested."""
 
     @property
-    def completers(self) -> Mapping[str, Completer]:
+    def completers(self) -> Mapping[str, Complete]:
         """What suggests values, by argument."""
         ...
 
@@ -96,7 +128,7 @@ class Wanted:
         Raises:
             ProtocolError: -32602, a member is missing or of the wrong type.
         """
-        kind = params.ref.get("type")
+        kind = _text(params.ref, "type", "ref")
         if kind == "ref/prompt":
             key = _text(params.ref, "name", "ref")
         elif kind == "ref/resource":
@@ -110,19 +142,58 @@ class Wanted:
         read = {name: _text(others, name, "context.arguments") for name in others}
         return cls(kind, key, _text(params.argument, "name", "argument"), value, read)
 
-    async def serve(self, entry: Completed) -> JsonObject:
+    async def serve(self, entry: Completed, call: Call[Any], seconds: float) -> JsonObject:
         """The members of a ``CompleteResult``; what nothing suggests has no values.
 
+        Args:
+            entry: whose argument it is.
+            call: who asks.
+            seconds: how long the completer may take.
+
         Raises:
-            UsageError: a completer gives something other than texts.
+            ProtocolError: -32603, the completer failed or took too long, which is logged.
         """
-        completer = entry.completers.get(self.argument)
-        given = await completer(self.value, self.others) if completer is not None else ()
-        completion = given if isinstance(given, Completion) else Completion(given)
-        values = list(completion.values)
-        if not all(isinstance(value, str) for value in values):
-            raise UsageError(f"A completer of {self.key!r} must give texts")
-        return {"resultType": COMPLETE, "completion": _wire(values, completion)}
+        complete = entry.completers.get(self.argument)
+        if complete is None:
+            return NOTHING
+        with trio.move_on_after(seconds):
+            return await self._suggested(complete, call)
+        _log.warning(
+            "The completer of %s passed limit handler_seconds %s",
+            self._what,
+            raising("handler_seconds"),
+        )
+        raise ProtocolError(
+            INTERNAL_ERROR,
+            f"Suggestions took longer than {seconds:g} seconds, which is limit handler_seconds "
+            "of this server.",
+        )
+
+    async def _suggested(self, complete: Complete, call: Call[Any]) -> JsonObject:
+        try:
+            given = await complete(self.value, self.others, call)
+            return _result(given if isinstance(given, Completion) else Completion(given))
+        except Exception:  # noqa: BLE001  # a completer may raise anything
+            _log.exception("The completer of %s failed", self._what)
+            raise ProtocolError(
+                INTERNAL_ERROR,
+                "There are no suggestions because of an error in the server. It has been logged.",
+            ) from None
+
+    @property
+    def _what(self) -> str:
+        return f"argument {self.argument!r} of {self.key!r}"
+
+
+def _result(completion: Completion) -> JsonObject:
+    given: list[object] = list(completion.values)
+    # A type checker takes one text for a sequence of texts.
+    one = isinstance(cast(object, completion.values), str)
+    if one or not all(isinstance(value, str) for value in given):
+        raise UsageError("A completer gives a list of texts, or a Completion of these")
+    members = _wire(cast("list[str]", given), completion)
+    dumps(members)  # what no JSON can say is told here, where the completer is known
+    return {"resultType": COMPLETE, "completion": members}
 
 
 def _wire(values: list[str], completion: Completion) -> JsonObject:
@@ -136,6 +207,10 @@ def _wire(values: list[str], completion: Completion) -> JsonObject:
     if total is not None:
         members["total"] = total
     return members
+
+
+NOTHING: Final = _result(Completion())
+"""The members of a ``CompleteResult`` without suggestions."""
 
 
 def _text(members: Mapping[str, JsonValue], name: str, place: str) -> str:

@@ -11,7 +11,7 @@ token, no answer of a person.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 if TYPE_CHECKING:
     from .jsonrpc import JsonValue, RequestId
@@ -43,6 +43,19 @@ def printable(text: str) -> str:
 
 class AntiphonError(Exception):
     """The root of every error that Antiphon raises on purpose."""
+
+
+Error = TypeVar("Error", bound=AntiphonError)
+
+
+def lone(error: BaseException, kind: type[Error]) -> Error | None:
+    """An error of this kind, also one that comes out of nurseries, alone in its group."""
+    while isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        if len(group.exceptions) != 1:
+            return None
+        error = group.exceptions[0]
+    return error if isinstance(error, kind) else None
 
 
 class CallError(AntiphonError):

@@ -81,6 +81,11 @@ class RequestHandler(Protocol):
 class Running(Protocol):
     """A request handler that has to be held open while a transport serves it."""
 
+    @property
+    def has_lifespan(self) -> bool:
+        """Whether its handlers count on what ``running`` opens."""
+        ...
+
     def running(self) -> AbstractAsyncContextManager[object]:
         """Gives the value for :attr:`Exchange.lifespan`."""
         ...
@@ -89,6 +94,11 @@ class Running(Protocol):
 def held_open(handler: RequestHandler) -> AbstractAsyncContextManager[object]:
     """Hold a handler open for as long as a transport serves it."""
     return handler.running() if isinstance(handler, Running) else nullcontext()
+
+
+def has_lifespan(handler: RequestHandler) -> bool:
+    """Whether a handler must not be asked anything unless it is held open."""
+    return isinstance(handler, Running) and handler.has_lifespan
 
 
 OnNotification: TypeAlias = Callable[[Notification], None]

@@ -26,7 +26,7 @@ from .errors import (
     ProtocolError,
     UsageError,
 )
-from .limits import Limits
+from .limits import Limits, raising
 
 # A Union, so that the names resolve when hints are read at run time.
 JsonValue: TypeAlias = Union[bool, int, float, str, "list[JsonValue]", "dict[str, JsonValue]", None]
@@ -90,12 +90,13 @@ def loads(data: bytes | bytearray | memoryview, limits: Limits = DEFAULT_LIMITS)
     """
     if len(data) > limits.message_bytes:
         raise InvalidJson(
-            f"The message has {len(data)} bytes; limit message_bytes is {limits.message_bytes}"
+            f"The message has {len(data)} bytes; limit message_bytes is {limits.message_bytes} "
+            + raising("message_bytes")
         )
     try:
         value = cast(JsonValue, _decoder.decode(data))
     except RecursionError:
-        raise InvalidJson(f"The JSON is nested deeper than limit depth {limits.depth}") from None
+        raise _too_deep(limits) from None
     except UnicodeDecodeError:
         raise InvalidJson("The JSON is not valid UTF-8") from None
     except msgspec.MsgspecError as error:
@@ -136,12 +137,20 @@ def _check_extent(data: bytes | bytearray | memoryview, value: JsonValue, limits
             elif isinstance(item, list):
                 below.extend(item)
             elif isinstance(item, int) and not -bound < item < bound:
-                raise InvalidJson(f"An integer has more digits than limit digits {limits.digits}")
+                raise InvalidJson(
+                    f"An integer has more digits than limit digits {limits.digits} "
+                    + raising("digits")
+                )
         containers = any(isinstance(item, dict | list) for item in layer)
         depth += containers
         if depth > limits.depth:
-            raise InvalidJson(f"The JSON is nested deeper than limit depth {limits.depth}")
+            raise _too_deep(limits)
         layer = below
+
+
+def _too_deep(limits: Limits) -> InvalidJson:
+    text = f"The JSON is nested deeper than limit depth {limits.depth} {raising('depth')}"
+    return InvalidJson(text)
 
 
 def dumps(value: object) -> bytes:

@@ -1,13 +1,17 @@
 """Every limit of the engine in one place.
 
-A limit that is passed tells its name to whoever passed it, so that an operator knows which
-number to raise.
+A limit that is passed tells its name to whoever passed it, and how it is raised.
 """
 
 from __future__ import annotations
 
 import attrs
 from attrs import frozen
+
+
+def raising(name: str) -> str:
+    """How a limit is raised, for the end of the sentence that names it."""
+    return f"(Limits({name}=...) raises it)"
 
 
 @frozen(kw_only=True)

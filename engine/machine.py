@@ -15,7 +15,7 @@ from attrs import define, evolve, field, frozen
 from .call import Call
 from .errors import MissingCapability, UsageError
 from .jsonrpc import JsonObject, JsonValue, dumps
-from .limits import Limits
+from .limits import Limits, raising
 from .outcomes import (
     Answered,
     Done,
@@ -239,7 +239,7 @@ class Round:
         if self._moves > self.limits.steps:
             raise UsageError(
                 f"Flow {self.machine.name!r} moved {self.limits.steps} times in one round without "
-                "asking, polling or ending; mend the loop or raise limit steps"
+                "asking, polling or ending; mend the loop or raise limit steps by Limits(steps=...)"
             )
         self.call.event = event
         if self.machine.handles(state, event.kind):
@@ -334,7 +334,7 @@ class Round:
         if len(questions) > self.limits.questions:
             raise UsageError(
                 f"Flow {self.machine.name!r} asks {len(questions)} questions in one round; "
-                f"limit questions is {self.limits.questions}"
+                f"limit questions is {self.limits.questions} {raising('questions')}"
             )
         requests = {key: question.wire() for key, question in questions.items()}
         pinned = _pinned(resumed, {key: question_digest(wire) for key, wire in requests.items()})
@@ -402,7 +402,10 @@ def _unhandled(name: str, event: Event) -> str:
                 "done. Ask the user before calling again."
             )
         case Unusable(reason):
-            return f"{name}: the answer could not be used ({reason}), so nothing more was done."
+            return (
+                f"{name}: the answer could not be used ({reason}), and was asked for again as "
+                f"often as limit unusable allows {raising('unusable')}, so nothing more was done."
+            )
         case _:
             return f"{name}: the call cannot go on from here ({event.kind})."
 
@@ -410,5 +413,6 @@ def _unhandled(name: str, event: Event) -> str:
 def _stuck(name: str, resumed: Resumed) -> str:
     return (
         f"{name}: the same question ({resumed.frozen.tag}) was put {resumed.asked} times without "
-        "getting any further, so nothing more was done."
+        f"getting any further, as often as limit repeats allows {raising('repeats')}, so nothing "
+        "more was done."
     )

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from attrs import field, frozen
 
 from .carrier import Carrier
-from .completion import Completer
+from .completion import Complete
 from .jsonrpc import JsonObject, JsonValue
 from .machine import Machine
 from .outcomes import Done
@@ -33,7 +33,7 @@ class PromptEntry(Carrier):
     machine: Machine
     description: JsonObject
     read_arguments: Callable[[Mapping[str, JsonValue]], object] = field(repr=False)
-    completers: Mapping[str, Completer] = field(factory=dict[str, Completer], repr=False)
+    completers: Mapping[str, Complete] = field(factory=dict[str, Complete], repr=False)
     needs: JsonObject = field(factory=dict[str, JsonValue])
 
     @property

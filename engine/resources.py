@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from attrs import field, frozen
 
 from .carrier import Carrier
-from .completion import Completer
+from .completion import Complete
 from .errors import INVALID_PARAMS, ProtocolError
 from .jsonrpc import JsonObject, JsonValue
 from .machine import Machine
 from .outcomes import Done
 from .protocol import CacheScope
 from .resource_content import resource_contents
+from .uri_syntax import RESERVED, UNRESERVED, normal
 from .uri_templates import UriTemplate
+
+_ABSOLUTE: Final = re.compile(
+    f"[A-Za-z][A-Za-z0-9+.-]*:([{re.escape(RESERVED + UNRESERVED)}]|%[0-9A-Fa-f]{{2}})+"
+)
+
+
+def is_absolute(uri: str) -> bool:
+    """Whether it has a scheme, and nothing in it that a URI has to encode."""
+    return _ABSOLUTE.fullmatch(uri) is not None
 
 
 @frozen
@@ -37,12 +48,15 @@ NOT_KEPT = Caching()
 class _Readable(Carrier):
     noun: ClassVar[str] = "Resource"
     method: ClassVar[str] = "resources/read"
+    by_uri: ClassVar[bool] = True
     caching: Caching
 
     def result(self, done: Done[Any], target: str, *, resumed: bool) -> JsonObject:
         """The members of a ``ReadResourceResult``."""
         kind = self.description.get("mimeType")
-        contents = resource_contents(done.result, target, kind if isinstance(kind, str) else None)
+        # What a careless client left plain is encoded: a result names proper URIs only.
+        uri = target if is_absolute(target) else normal(target) or target
+        contents = resource_contents(done.result, uri, kind if isinstance(kind, str) else None)
         caching = NOT_KEPT if resumed else self.caching
         return {"contents": [*contents], **caching.wire()}
 
@@ -93,7 +107,7 @@ class TemplateEntry(_Readable):
     template: UriTemplate
     read_arguments: Callable[[Mapping[str, JsonValue]], object] = field(repr=False)
     caching: Caching = NOT_KEPT
-    completers: Mapping[str, Completer] = field(factory=dict[str, Completer], repr=False)
+    completers: Mapping[str, Complete] = field(factory=dict[str, Complete], repr=False)
     needs: JsonObject = field(factory=dict[str, JsonValue])
 
     @property

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from .carried import CarriedCall
-from .completion import Wanted
+from .completion import NOTHING, Wanted
 from .display import Icon
 from .errors import INVALID_PARAMS, ProtocolError, ResourceNotFound, method_not_found
 from .exchange import Exchange, verified_principal
@@ -143,6 +143,7 @@ class ServerCore(LowLevelServer):
         self.templates: Final = Registry[TemplateEntry](
             "resource template", longest=_LONGEST_URI, changed=told.resources_changed
         )
+        self._suggested = False
         self._methods.update(
             {
                 "tools/list": partial(self._list, "tools", self.tools),
@@ -189,7 +190,10 @@ class ServerCore(LowLevelServer):
 
     @property
     def _suggests(self) -> bool:
-        return any(entry.completers for entry in (*self.prompts, *self.templates))
+        # As with the registries, what was declared once stays.
+        entries = (*self.prompts, *self.templates)
+        self._suggested = self._suggested or any(entry.completers for entry in entries)
+        return self._suggested
 
     # -- what changes -------------------------------------------------------------------------
 
@@ -215,8 +219,7 @@ class ServerCore(LowLevelServer):
     # -- methods ------------------------------------------------------------------------------
 
     async def _list(self, member: str, registry: Registry[Any], request: Incoming) -> JsonObject:
-        if not self._offers(registry):  # what is not declared is not there
-            raise method_not_found(request.method)
+        self._declared(registry, request)
         cursor = structure(request.params, PageParams).cursor
         entries, following = registry.page(cursor, self.limits.page)
         result: JsonObject = {"resultType": COMPLETE, member: entries, **self._caching}
@@ -224,19 +227,27 @@ class ServerCore(LowLevelServer):
             result["nextCursor"] = following
         return result
 
+    def _declared(self, registry: Registry[Any], request: Incoming) -> None:
+        """What is not declared is not there."""
+        if not self._offers(registry):
+            raise method_not_found(request.method)
+
     async def _call_tool(self, request: Incoming) -> JsonObject:
+        self._declared(self.tools, request)
         asked = structure(request.params, CallToolParams)
         tool = self.tools.find(asked.name)
         given = asked.arguments or {}
         return await CarriedCall(self, tool, asked.name, given, asked, request).serve()
 
     async def _get_prompt(self, request: Incoming) -> JsonObject:
+        self._declared(self.prompts, request)
         asked = structure(request.params, GetPromptParams)
         prompt = self.prompts.find(asked.name)
         given = asked.arguments or {}
         return await CarriedCall(self, prompt, asked.name, given, asked, request).serve()
 
     async def _read_resource(self, request: Incoming) -> JsonObject:
+        self._declared(self.resources, request)
         asked = structure(request.params, ReadResourceParams)
         check_uri(asked.uri, self.limits)
         if (resource := self.resources.get(asked.uri)) is not None:
@@ -255,9 +266,18 @@ class ServerCore(LowLevelServer):
         if not self._suggests:
             raise method_not_found(request.method)
         wanted = Wanted.read(structure(request.params, CompleteParams))
+        entry: PromptEntry | TemplateEntry
         if wanted.kind == "ref/prompt":
-            return await wanted.serve(self.prompts.find(wanted.key))
-        template = self.templates.get(wanted.key)
-        if template is not None:
-            return await wanted.serve(template)
-        raise ProtocolError(INVALID_PARAMS, f"Unknown resource template: {wanted.key[:128]}")
+            entry = self.prompts.find(wanted.key)
+        elif (template := self._named_template(wanted.key)) is not None:
+            entry = template
+        elif self.resources.get(wanted.key) is not None:
+            return NOTHING
+        else:
+            raise ProtocolError(INVALID_PARAMS, f"Unknown resource template: {wanted.key[:128]}")
+        return await wanted.serve(entry, request.call(), self.limits.handler_seconds)
+
+    def _named_template(self, key: str) -> TemplateEntry | None:
+        """The template itself, or the one of this uri: a client may name either."""
+        matching = (entry for entry in self.templates if entry.template.match(key, self.limits))
+        return self.templates.get(key) or next(matching, None)

@@ -17,7 +17,7 @@ from .closing import ClosableExchange, Closing
 from .errors import BUSY, INVALID_PARAMS, ProtocolError
 from .exchange import Exchange
 from .jsonrpc import JsonObject, JsonValue, Notification, RequestId, dumps
-from .limits import Limits
+from .limits import Limits, raising
 from .protocol import COMPLETE, META_PREFIX
 from .subscription_filter import PROMPTS, RESOURCES, TOOLS, UPDATED, Change, Filter, Honoured
 
@@ -185,13 +185,14 @@ def check_room(limits: Limits, open: int, size: int) -> None:
         raise ProtocolError(
             INVALID_PARAMS,
             f"Invalid params: the subscription has {size} bytes; limit subscription_bytes is "
-            f"{limits.subscription_bytes}. Watch fewer resources with each subscription",
+            f"{limits.subscription_bytes} {raising('subscription_bytes')}. Watch fewer resources "
+            "with each subscription",
             {"limit": "subscription_bytes", "value": limits.subscription_bytes},
         )
     if open >= limits.subscriptions:
         raise ProtocolError(
             BUSY,
-            f"Too many subscriptions at once: limit subscriptions is {limits.subscriptions}; "
-            "send it again later",
+            f"Too many subscriptions at once: limit subscriptions is {limits.subscriptions} "
+            f"{raising('subscriptions')}; send it again later",
             {"limit": "subscriptions", "value": limits.subscriptions},
         )

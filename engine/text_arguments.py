@@ -19,7 +19,7 @@ from msgspec import inspect
 from .errors import DefinitionError, UsageError, printable
 from .field_types import literals, unwrapped
 from .jsonrpc import DEFAULT_LIMITS, JsonObject, JsonValue
-from .limits import Limits
+from .limits import Limits, raising
 from .schema import Validator, builder, check_defaults, derive, refuse_unfilled
 
 _MOST: Final = 5
@@ -49,7 +49,7 @@ class _Argument:
             return text
         read_as, words = _READ_AS[self.kind]
         if len(text.lstrip("-")) > limits.digits:
-            raise ValueError(f"is longer than limit digits {limits.digits}")
+            raise ValueError(f"is longer than limit digits {limits.digits} {raising('digits')}")
         try:
             value = msgspec.convert(text, read_as, strict=False)
         except msgspec.ValidationError:

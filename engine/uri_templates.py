@@ -34,7 +34,7 @@ from attrs import field, frozen
 
 from .errors import INVALID_PARAMS, ProtocolError, UsageError
 from .jsonrpc import DEFAULT_LIMITS
-from .limits import Limits
+from .limits import Limits, raising
 from .uri_syntax import MARKS, UNRESERVED, Syntax, Variable, normal, parse_syntax
 
 _MARK: Final = re.compile(f"[{re.escape(MARKS)}]")
@@ -49,7 +49,8 @@ def check_uri(uri: str, limits: Limits = DEFAULT_LIMITS) -> None:
     if len(uri) > limits.uri_bytes:
         raise ProtocolError(
             INVALID_PARAMS,
-            f"The uri has {len(uri)} characters; limit uri_bytes is {limits.uri_bytes}",
+            f"The uri has {len(uri)} characters; limit uri_bytes is {limits.uri_bytes} "
+            + raising("uri_bytes"),
         )
     if normal(uri) is None:
         raise ProtocolError(INVALID_PARAMS, "The uri is none: encode what stands in it")

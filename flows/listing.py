@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict, cast, get_args
 
-from ..engine.display import Annotations, Icon, ToolAnnotations
+from ..engine.display import Annotations, Icon, ToolAnnotations, mime_type_faults
 from ..engine.errors import UsageError
-from ..engine.jsonrpc import JsonObject, JsonValue
+from ..engine.jsonrpc import JsonObject, JsonValue, dumps
 from ..engine.protocol import CacheScope
 from ..engine.resources import Caching
 from .flow import Flow
@@ -72,7 +72,11 @@ def check_options(options: Mapping[str, object], known: type, subject: str) -> N
 
 
 def described(name: str, doc: str, options: Options) -> JsonObject:
-    """The members that all descriptions share."""
+    """The members that all descriptions share.
+
+    Raises:
+        UsageError: no JSON can say one of them, so that no list could be sent.
+    """
     whole: JsonObject = {
         "name": name,
         "title": options.get("title"),
@@ -80,7 +84,27 @@ def described(name: str, doc: str, options: Options) -> JsonObject:
         "icons": _icons(options.get("icons", ())),
         "_meta": options.get("meta"),
     }
-    return {member: value for member, value in whole.items() if value is not None}
+    members: JsonObject = {member: value for member, value in whole.items() if value is not None}
+    try:
+        dumps(members)
+    except UsageError as error:
+        raise UsageError(f"{name}: it cannot be listed: {error}") from None
+    return members
+
+
+def needed(options: Options, subject: str) -> JsonObject:
+    """The capabilities without which a client is refused.
+
+    Raises:
+        UsageError: one of them is no object, as the protocol has them.
+    """
+    needs = options.get("needs", {})
+    if strange := [name for name, need in needs.items() if not isinstance(need, dict)]:
+        raise UsageError(
+            f"{subject}: needs are objects by name, such as {{'sampling': {{}}}}; "
+            f"{', '.join(strange)} is none"
+        )
+    return needs
 
 
 def annotated(options: ToolOptions | ResourceOptions) -> JsonObject:
@@ -89,20 +113,33 @@ def annotated(options: ToolOptions | ResourceOptions) -> JsonObject:
     return {} if annotations is None else {"annotations": annotations.wire()}
 
 
-def readable(options: ResourceOptions) -> JsonObject:
-    """The members that resources and templates share."""
+def readable(options: ResourceOptions, subject: str) -> JsonObject:
+    """The members that resources and templates share; raises UsageError for a bad MIME type."""
     members: JsonObject = annotated(options)
     if (mime_type := options.get("mime_type")) is not None:
+        if faults := mime_type_faults(mime_type):
+            raise UsageError(f"{subject}: {faults[0]}")
         members["mimeType"] = mime_type
     return members
 
 
+def sized(options: StaticOptions, subject: str) -> JsonObject:
+    """The size, where it is known; raises UsageError for a negative one."""
+    if (size := options.get("size")) is None:
+        return {}
+    if size < 0:
+        raise UsageError(f"{subject}: size must not be negative")
+    return {"size": size}
+
+
 def caching(options: ResourceOptions, subject: str) -> Caching:
-    """What a client may keep; raises UsageError for a negative time."""
-    ttl_ms = options.get("ttl_ms", 0)
+    """What a client may keep; raises UsageError for a negative time or an unknown scope."""
+    ttl_ms, scope = options.get("ttl_ms", 0), options.get("cache_scope", "private")
     if ttl_ms < 0:
         raise UsageError(f"{subject}: ttl_ms must not be negative")
-    return Caching(ttl_ms, options.get("cache_scope", "private"))
+    if scope not in get_args(CacheScope):
+        raise UsageError(f"{subject}: cache_scope {scope!r} is neither 'public' nor 'private'")
+    return Caching(ttl_ms, scope)
 
 
 def _icons(icons: Sequence[Icon]) -> list[JsonValue] | None:

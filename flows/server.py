@@ -165,7 +165,8 @@ def _decorate(decorator: str, options: Options, take: Callable[[Source], None], 
 
 def _callable(given: object, decorator: str) -> None:
     if inspect.isclass(given) or not callable(given):
+        or_flow = "" if decorator == "resource" else "a flow object or "
         raise UsageError(
-            f"server.{decorator} takes a flow object or an async function, not {given!r}"
+            f"server.{decorator} takes {or_flow}an async function, not {given!r}"
             + ("; make an object of the class" if inspect.isclass(given) else "")
         )

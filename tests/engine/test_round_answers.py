@@ -313,7 +313,8 @@ async def test_without_that_edge_the_call_ends_in_words_for_the_model() -> None:
     step = await peer.call("order", INK, responses=wrong)
     result = await peer.call("order", INK, state=step["requestState"], responses=wrong)
     assert told(result) == (
-        'order: the answer could not be used ("name" is a required property), so nothing more '
+        'order: the answer could not be used ("name" is a required property), and was asked for '
+        "again as often as limit unusable allows (Limits(unusable=...) raises it), so nothing more "
         "was done."
     )
 

@@ -9,7 +9,7 @@ import attrs
 import pytest
 from attrs import frozen
 
-from antiphon import Call, DefinitionError, Image, Meta, Server, Text, UsageError
+from antiphon import Call, DefinitionError, Image, Meta, Server, Structured, Text, UsageError
 from antiphon.engine.errors import INVALID_PARAMS
 from antiphon.engine.sealing import INVALID_STATE
 from tests.engine.peer import KEY, Peer, members, text_of, told
@@ -182,6 +182,10 @@ async def test_methods_of_objects_are_functions_too(server: Server) -> None:
         (list[Text | Image], None),
         (tuple[Text, ...], None),
         (int | None, None),
+        (Structured[str], {"type": "string"}),
+        (Structured[None], {"type": "null"}),
+        (Structured[Any], None),
+        (Structured, None),
         (inspect.Parameter.empty, None),
         (TypeVar("T"), None),
     ],
