@@ -6,8 +6,8 @@ Specification: basic/transports/streamable-http.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import trio
@@ -15,7 +15,7 @@ from attrs import define, field
 
 from ..engine.closing import ClosableExchange, Closing
 from ..engine.errors import INTERNAL_ERROR, INVALID_REQUEST, ProtocolError, UsageError
-from ..engine.exchange import Exchange, Principal, RequestHandler
+from ..engine.exchange import Exchange, Principal, RequestHandler, has_lifespan
 from ..engine.jsonrpc import (
     Failure,
     Notification,
@@ -26,6 +26,7 @@ from ..engine.jsonrpc import (
     write_message,
 )
 from ..engine.subscriptions import LISTEN
+from .asgi_lifespan import live
 from .asgi_messages import (
     Receive,
     RequestBody,
@@ -39,6 +40,7 @@ from .asgi_messages import (
 from .authentication import Verifier, authenticated
 from .guards import Guards
 from .headers import Fields, check_metadata
+from .holding import Held, holding
 from .http_errors import Refused, headers_of, status_of
 from .media_types import check_media_types
 from .mirrored_headers import check_mirrored, mirrored_by
@@ -57,6 +59,12 @@ EPHEMERAL_KEY: Final = (
     " of its own, so a call whose next round reaches another worker is refused. Give all of them"
     " the same keys with Server(..., keys=[...]); antiphon keygen makes one."
 )
+NO_LIFESPAN: Final = (
+    "This server has a lifespan, which is not open here. An application that mounts it, and does"
+    " not pass ASGI's lifespan on, opens it in its own: async with app.running(), where app is"
+    " what http_app gave"
+)
+STOPPED: Final = "The server has stopped before the call had ended"
 WATCH_SECONDS: Final = 0.2
 """How often a worker of hypercorn is asked whether it stops, while a subscription is open."""
 
@@ -74,12 +82,13 @@ def http_app(
 ) -> HttpApp:
     """Serve ``server`` over Streamable HTTP: ``hypercorn -k trio module:app``.
 
-    The application mounts beside others, at a prefix too, and needs no lifespan. A client that
-    disconnects cancels its call. Further calls than ``limits.concurrent_calls`` wait their turn;
-    further ones than ``limits.waiting_calls`` or ``limits.pending_bytes`` allow are refused with
-    503, ``Retry-After`` and the code :data:`~..engine.errors.BUSY`. So are further subscriptions
-    than ``limits.subscriptions``; they take nobody's turn. They end with their result when the
-    server stops: under the hypercorn command, under ``antiphon serve``, and wherever
+    The application mounts beside others, at a prefix too. It needs ASGI's lifespan only where
+    the server has a lifespan of its own; see :meth:`HttpApp.running`. A client that disconnects
+    cancels its call. Further calls than ``limits.concurrent_calls`` wait their turn; further ones
+    than ``limits.waiting_calls`` or ``limits.pending_bytes`` allow are refused with 503,
+    ``Retry-After`` and the code :data:`~..engine.errors.BUSY`. So are further subscriptions than
+    ``limits.subscriptions``; they take nobody's turn. They end with their result when the server
+    stops: under the hypercorn command, under ``antiphon serve``, and wherever
     :meth:`HttpApp.shut_down` is called.
 
     Args:
@@ -121,6 +130,11 @@ class HttpApp:
     _closing: Closing = field(factory=Closing)
     _above: Closing | None = None
     _watch: trio.Lock = field(factory=trio.Lock)
+    _held: Held = field(factory=Held)
+    _has_lifespan: bool = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._has_lifespan = has_lifespan(self._server)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI connection."""
@@ -150,14 +164,46 @@ class HttpApp:
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
-        self._closing = Closing()
         if not self._start():
             await send({"type": "lifespan.startup.failed", "message": NOT_ON_TRIO})
             return
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        self.shut_down()
-        await send({"type": "lifespan.shutdown.complete"})
+        await live(self.running(), self._server.name, receive, send)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None, None]:
+        """Serve for the length of a block, within the server's lifespan if it has one.
+
+        An ASGI server does this by its lifespan. An application that mounts this one, and does
+        not pass the lifespan on, does it in its own::
+
+            @asynccontextmanager
+            async def lifespan(host):
+                async with mcp.running():
+                    yield
+
+        At the end subscriptions are told to end. A lifespan then waits for the calls that are
+        left, which it cancels.
+
+        Raises:
+            UsageError: a server with a lifespan is running already.
+            Exception: what the server's lifespan raises.
+        """
+        self._closing = Closing()
+        async with self._holding():
+            try:
+                yield
+            finally:
+                self.shut_down()
+
+    @asynccontextmanager
+    async def _holding(self) -> AsyncGenerator[None, None]:
+        if not self._has_lifespan:
+            yield
+            return
+        if self._held.open:
+            raise UsageError(f"{self._server.name!r} runs already; make another http_app of it")
+        async with holding(self._server) as self._held:
+            yield
 
     def _start(self) -> bool:
         """Begin to serve, at the start of the lifespan or at the first request without one."""
@@ -192,9 +238,9 @@ class HttpApp:
     # -- one request ------------------------------------------------------------------------
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if not self._start():
-            logger.error(NOT_ON_TRIO)
-            fault = Refused(500, NOT_ON_TRIO, code=INTERNAL_ERROR)
+        if (unfit := self._unfit()) is not None:
+            logger.error(unfit)
+            fault = Refused(500, unfit, code=INTERNAL_ERROR)
             await send_whole(send, fault.status, fault.body, *fault.headers)
             return
         fields = Fields.read(scope["headers"])
@@ -208,6 +254,14 @@ class HttpApp:
             return
         if content is not None:
             await self._serve(content, fields, principal, receive, send)
+
+    def _unfit(self) -> str | None:
+        """Why nothing can be served here."""
+        if not self._start():
+            return NOT_ON_TRIO
+        if self._has_lifespan and not self._held.open:
+            return NO_LIFESPAN
+        return None
 
     async def _admit(self, scope: Scope, fields: Fields) -> Principal | None:
         """See to all that the head decides, cheapest first; nothing of the body is read."""
@@ -252,8 +306,14 @@ class HttpApp:
             await send_whole(send, 202, b"")
             return
         stream = EventStream(send)
-        exchange = ClosableExchange(principal, stream.notify, "http", closing=self._closing)
-        reply = await self._answer(request, len(content), exchange, stream, receive)
+        exchange = ClosableExchange(
+            principal, stream.notify, "http", self._held.lifespan, closing=self._closing
+        )
+        reply: Reply | None = None
+        with self._held.call() as call:
+            reply = await self._answer(request, len(content), exchange, stream, receive)
+        if call.cancelled_caught and not stream.closed:
+            reply = Failure(request.id, INTERNAL_ERROR, STOPPED)
         if reply is None:
             return
         if stream.opened:

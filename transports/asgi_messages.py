@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 import trio
 from attrs import define
 
+from ..engine.limits import raising
 from .http_errors import Refused
 
 # Every server and framework has its own types for these; such wide ones fit all of them.
@@ -69,7 +70,8 @@ class RequestBody:
 
 def too_large(limit: int) -> Refused:
     """The refusal of a body that passes ``Limits.message_bytes``."""
-    return Refused(413, f"The body is too large; limit message_bytes is {limit}")
+    how = raising("message_bytes")
+    return Refused(413, f"The body is too large; limit message_bytes is {limit} {how}")
 
 
 async def until_disconnect(receive: Receive) -> None:

@@ -132,10 +132,10 @@ def _transport(
     if isinstance(target, str | Sequence):
         return _child(target, given, limits)
     if hasattr(target, "handle"):
-        from .memory import MemoryTransport
+        from .memory import open_memory
 
         _fit(given, frozenset(), "a server object")
-        return nullcontext(MemoryTransport(cast(RequestHandler, target), limits=limits))
+        return open_memory(cast(RequestHandler, target), limits=limits)
     if hasattr(target, "exchange"):
         _fit(given, frozenset(), "a transport")
         return nullcontext(cast(ClientTransport, target))

@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextvars
 import logging
 from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import trio
@@ -24,7 +26,7 @@ from ..engine.errors import (
     ProtocolError,
     UsageError,
 )
-from ..engine.exchange import RequestHandler
+from ..engine.exchange import RequestHandler, held_open
 from ..engine.jsonrpc import (
     Failure,
     JsonObject,
@@ -36,6 +38,7 @@ from ..engine.jsonrpc import (
     read_message,
     write_message,
 )
+from ..engine.limits import raising
 from ..engine.subscriptions import LISTEN, check_room
 from .busy import busy, passed_limit
 from .lines import Line, LineReader, TooLong
@@ -74,9 +77,11 @@ async def serve_lines(
     :data:`~..engine.errors.BUSY`, and so are further subscriptions than ``limits.subscriptions``.
     """
     outbox = Outbox()
-    async with trio.open_nursery() as nursery:
+    # The lifespan is the outermost: it ends when no call can need it any more.
+    async with held_open(server) as lifespan, trio.open_nursery() as nursery:
         nursery.start_soon(_write, outbox, send, nursery.cancel_scope)
-        await _answer_all(server, receive, outbox, grace, closing or Closing())
+        calls = partial(_Connection, server, outbox, lifespan)
+        await _answer_all(calls, receive, outbox, grace, closing or Closing())
         nursery.cancel_scope.cancel()
 
 
@@ -89,14 +94,14 @@ async def _write(outbox: Outbox, send: trio.abc.SendStream, serving: trio.Cancel
 
 
 async def _answer_all(
-    server: RequestHandler,
+    connected: Callable[[trio.Nursery], _Connection],
     receive: trio.abc.ReceiveStream,
     outbox: Outbox,
     grace: float,
     closing: Closing,
 ) -> None:
     async with trio.open_nursery() as calls:
-        connection = _Connection(server, outbox, calls)
+        connection = connected(calls)
         with closing.telling(connection.close):
             await connection.read(receive)
         deadline = trio.current_time() + grace
@@ -149,8 +154,11 @@ def _encoded(reply: Reply) -> bytes:
 class _Connection:
     """What one peer has asked for and not yet been told."""
 
-    def __init__(self, server: RequestHandler, outbox: Outbox, nursery: trio.Nursery) -> None:
+    def __init__(
+        self, server: RequestHandler, outbox: Outbox, lifespan: object, nursery: trio.Nursery
+    ) -> None:
         self._server = server
+        self._lifespan = lifespan
         self._limits = server.limits
         self._outbox = outbox
         self._nursery = nursery
@@ -203,7 +211,7 @@ class _Connection:
     def _refuse_too_long(self, line: TooLong) -> None:
         text = (
             f"Parse error: The message has {line.size} bytes; "
-            f"limit message_bytes is {self._limits.message_bytes}"
+            f"limit message_bytes is {self._limits.message_bytes} {raising('message_bytes')}"
         )
         self._say(Failure(readable_id(line), PARSE_ERROR, text))
 
@@ -273,7 +281,9 @@ class _Connection:
 
     async def _serve(self, call: _Call) -> None:
         with call.scope:
-            exchange = ClosableExchange(None, call.notify, "stdio", closing=self._closing)
+            exchange = ClosableExchange(
+                None, call.notify, "stdio", self._lifespan, closing=self._closing
+            )
             await call.answer(await self._server.handle(call.request, exchange))
 
     def _forget(self, call: _Call) -> None:

@@ -6,14 +6,22 @@ here works everywhere, and what could not be sent fails here too.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Final
 
 import trio
 from attrs import define, field
 
 from ..engine.errors import InvalidReply, ProtocolError, UsageError
-from ..engine.exchange import Exchange, OnNotification, Principal, RequestHandler
+from ..engine.exchange import (
+    Exchange,
+    OnNotification,
+    Principal,
+    RequestHandler,
+    TransportLost,
+    has_lifespan,
+)
 from ..engine.jsonrpc import (
     DEFAULT_LIMITS,
     Failure,
@@ -27,15 +35,35 @@ from ..engine.jsonrpc import (
     write_message,
 )
 from ..engine.limits import Limits
+from .holding import Held, holding
 
 TRANSPORT: Final = "memory"
+
+
+@asynccontextmanager
+async def open_memory(
+    server: RequestHandler,
+    *,
+    principal: Principal | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> AsyncGenerator[MemoryTransport, None]:
+    """A transport to a server object whose lifespan is held open, for the length of a block.
+
+    Calls that other tasks still make at its end are cancelled, and raise TransportLost there;
+    then the lifespan ends. The arguments are those of :class:`MemoryTransport`.
+    """
+    async with holding(server) as held:
+        transport = MemoryTransport(server, principal, limits)
+        transport.hold(held)
+        yield transport
 
 
 @define
 class MemoryTransport:
     """A :class:`~antiphon.engine.exchange.ClientTransport` to a server object.
 
-    A request is served in the task that makes it: cancelling the one cancels the other.
+    A request is served in the task that makes it: cancelling the one cancels the other. A server
+    that has a lifespan needs :func:`open_memory`.
 
     Attributes:
         server: the server.
@@ -47,19 +75,36 @@ class MemoryTransport:
     principal: Principal | None = None
     limits: Limits = DEFAULT_LIMITS
     name: str = field(init=False)
+    _held: Held = field(factory=Held, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         self.name = self.server.name
 
+    def hold(self, held: Held) -> None:
+        """Serve within a run of the server."""
+        self._held = held
+
     async def exchange(self, request: Request, on_notification: OnNotification) -> Reply:
-        """Have the request served; see :class:`~antiphon.engine.exchange.ClientTransport`."""
+        """Have the request served; see :class:`~antiphon.engine.exchange.ClientTransport`.
+
+        Raises:
+            UsageError: the server has a lifespan, and it is not held open.
+        """
         await trio.lowlevel.checkpoint()
+        if not self._held.open and has_lifespan(self.server):
+            raise UsageError(
+                f"{self.name} has a lifespan, which is not open: give open_client the server, or "
+                "a transport of open_memory(server) within its block"
+            )
         sent = write_message(request)
         line = _Line(self._arrived, on_notification)
-        try:
-            reply = await self._served(sent, request, line.notify)
-        finally:
-            line.close()
+        with self._held.call() as call:
+            try:
+                reply = await self._served(sent, request, line.notify)
+            finally:
+                line.close()
+        if call.cancelled_caught:
+            raise TransportLost(f"{self.name} was closed during the call", sent=True)
         arrived = self._arrived(reply)
         if not isinstance(arrived, Success | Failure):
             raise InvalidReply(f"{self.name} answered with something that is no reply")
@@ -73,7 +118,8 @@ class MemoryTransport:
         except ProtocolError as error:
             return failure(error, request.id)
         assert isinstance(message, Request)  # noqa: S101  # it was one when it was written
-        return await self.server.handle(message, Exchange(self.principal, notify, TRANSPORT))
+        exchange = Exchange(self.principal, notify, TRANSPORT, self._held.lifespan)
+        return await self.server.handle(message, exchange)
 
     def _arrived(self, message: Message) -> Message:
         try:

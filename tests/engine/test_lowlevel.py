@@ -64,6 +64,28 @@ async def test_it_is_given_what_meta_says_and_a_way_to_notify() -> None:
     assert "geheim" not in repr(incoming)
 
 
+async def test_a_handler_has_a_call_as_others_have() -> None:
+    server = LowLevelServer("Low")
+
+    @server.method("tools/call")
+    async def tools_call(request: Incoming) -> JsonObject:
+        call = request.call()
+        call.require({"elicitation": {"form": {}}})
+        await call.progress(1)
+        await call.message("info", "half way")
+        return text("")
+
+    peer = peer_of(server)
+    wanted = meta(progressToken=1, **{"io.modelcontextprotocol/logLevel": "info"})
+    await peer.ask("tools/call", {"_meta": wanted})
+    assert [n["method"] for n in peer.notifications] == [
+        "notifications/progress",
+        "notifications/message",
+    ]
+    peer.capabilities = {}
+    assert (await peer.refused("any")).code == -32021
+
+
 async def test_the_last_handler_of_a_method_counts() -> None:
     server = echo()
 

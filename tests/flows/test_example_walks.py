@@ -135,8 +135,9 @@ async def test_an_answer_of_no_use_is_asked_for_twice_again_and_then_given_up() 
         assert step.requests["choosing_region"] != question
     step = await step.respond({"choosing_region": EMPTY})
     assert step.end == Failed(
-        'provision: the answer could not be used ("name" is a required property), so nothing more '
-        "was done."
+        'provision: the answer could not be used ("name" is a required property), and was asked '
+        "for again as often as limit unusable allows (Limits(unusable=...) raises it), so nothing "
+        "more was done."
     )
 
 

@@ -223,8 +223,8 @@ async def test_the_same_question_put_too_often_ends_the_call_and_names_the_state
         assert step.state == Naming()
     step = await step.answer(Name("again"))
     assert step.end == Failed(
-        "asked: the same question (Naming) was put 5 times without getting any further, so nothing "
-        "more was done."
+        "asked: the same question (Naming) was put 5 times without getting any further, as often "
+        "as limit repeats allows (Limits(repeats=...) raises it), so nothing more was done."
     )
 
 

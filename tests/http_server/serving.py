@@ -143,11 +143,13 @@ class Hypercorn:
         return int(line.partition("127.0.0.1:")[2].split()[0])
 
 
-def hypercorn(*arguments: str, app: str = "served") -> AbstractAsyncContextManager[Hypercorn]:
-    """Run ``hypercorn`` with the application of such a module beside this one."""
+def hypercorn(
+    *arguments: str, app: str = "served", folder: str = "tests.http_server"
+) -> AbstractAsyncContextManager[Hypercorn]:
+    """Run ``hypercorn`` with the application of such a module, by default of one beside this."""
     return _running(
         [sys.executable, "-m", "hypercorn", "-b", "127.0.0.1:0", *arguments,
-         f"tests.http_server.{app}:app"]
+         f"{folder}.{app}:app"]
     )  # fmt: skip
 
 
