@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from .transports.http_client import open_http as open_http
     from .transports.line_client import open_lines as open_lines
     from .transports.memory import MemoryTransport as MemoryTransport
+    from .transports.memory import open_memory as open_memory
     from .transports.stdio import run_stdio as run_stdio
     from .transports.stdio import serve_lines as serve_lines
     from .transports.stdio import serve_stdio as serve_stdio
@@ -151,6 +152,7 @@ _LATE = {
     "open_http": "transports.http_client",
     "open_lines": "transports.line_client",
     "MemoryTransport": "transports.memory",
+    "open_memory": "transports.memory",
     "run_stdio": "transports.stdio",
     "serve_lines": "transports.stdio",
     "serve_stdio": "transports.stdio",

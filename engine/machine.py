@@ -16,6 +16,7 @@ from .call import Call
 from .errors import MissingCapability, UsageError
 from .jsonrpc import JsonObject, JsonValue, dumps
 from .limits import Limits, raising
+from .named_ends import capabilities_named, stuck, unhandled
 from .outcomes import (
     Answered,
     Done,
@@ -244,7 +245,7 @@ class Round:
         self.call.event = event
         if self.machine.handles(state, event.kind):
             return await self.machine.move(state, event, self.call)
-        return Failed(_unhandled(self.machine.name, event))
+        return Failed(unhandled(self.machine.name, event))
 
     async def _settled(self, state: object) -> End | _Settled:
         """Run automatic states until one waits."""
@@ -330,7 +331,7 @@ class Round:
         if missing := self._missing(questions.values()):
             return await self._unavailable(resumed, missing)
         if questions and resumed.asked >= self.limits.repeats:
-            return Failed(_stuck(self.machine.name, resumed))
+            return Failed(stuck(self.machine.name, resumed.frozen.tag, resumed.asked))
         if len(questions) > self.limits.questions:
             raise UsageError(
                 f"Flow {self.machine.name!r} asks {len(questions)} questions in one round; "
@@ -348,7 +349,7 @@ class Round:
             raise MissingCapability(
                 missing,
                 f"{self.machine.name!r} has to ask the user something, and this client has not "
-                f"declared that it can be asked: {_named(missing)}",
+                f"declared that it can be asked: {capabilities_named(missing)}",
             )
         return await self._follow(resumed, Unavailable(missing))
 
@@ -380,39 +381,3 @@ def _repeated(
         key: questions[key].wire(f"The last answer cannot be used: {fault.note or fault.reason}.")
         for key, fault in faults.items()
     }
-
-
-def _named(missing: JsonObject) -> str:
-    parts = [
-        f"{name}.{part}" if part else name
-        for name, need in missing.items()
-        for part in (need if isinstance(need, dict) and need else ("",))
-    ]
-    return ", ".join(parts)
-
-
-def _unhandled(name: str, event: Event) -> str:
-    """The named end of an event that the flow has no edge for, in words for a model."""
-    match event:
-        case Refused("declined"):
-            return f"{name}: the user declined to answer, so nothing more was done. Do not retry."
-        case Refused():
-            return (
-                f"{name}: the user closed the question without answering, so nothing more was "
-                "done. Ask the user before calling again."
-            )
-        case Unusable(reason):
-            return (
-                f"{name}: the answer could not be used ({reason}), and was asked for again as "
-                f"often as limit unusable allows {raising('unusable')}, so nothing more was done."
-            )
-        case _:
-            return f"{name}: the call cannot go on from here ({event.kind})."
-
-
-def _stuck(name: str, resumed: Resumed) -> str:
-    return (
-        f"{name}: the same question ({resumed.frozen.tag}) was put {resumed.asked} times without "
-        f"getting any further, as often as limit repeats allows {raising('repeats')}, so nothing "
-        "more was done."
-    )

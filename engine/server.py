@@ -14,7 +14,13 @@ from typing import Any, Final, TypeAlias
 from .carried import CarriedCall
 from .completion import NOTHING, Wanted
 from .display import Icon
-from .errors import INVALID_PARAMS, ProtocolError, ResourceNotFound, method_not_found
+from .errors import (
+    INVALID_PARAMS,
+    ProtocolError,
+    ResourceNotFound,
+    UsageError,
+    method_not_found,
+)
 from .exchange import Exchange, verified_principal
 from .incoming import Incoming
 from .jsonrpc import JsonObject
@@ -164,6 +170,14 @@ class ServerCore(LowLevelServer):
     def ephemeral_keys(self) -> bool:
         """Whether the key was made at start, so that no other process can open the tokens."""
         return self.sealer.ephemeral
+
+    def seal_states(self, **_: object) -> None:
+        """It seals its states from the start.
+
+        Raises:
+            UsageError: always; keys and codec are arguments of the server.
+        """
+        raise UsageError("A Server seals its states by itself; give keys to Server(keys=[...])")
 
     def mirrored(self, name: str) -> tuple[Mirrored, ...]:
         """The parameters of a tool that HTTP repeats in headers; none where it is unknown."""

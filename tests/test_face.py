@@ -18,7 +18,8 @@ ResourceContents ResourceLink ResourceNotFound Root RootsRequest RoundsExceeded 
 SamplingMessage SamplingReply SamplingRequest SealingError Server ServerError Structured Text
 Together ToolAnnotations ToolError TransportLost UnreadableDump Uri UrlRequest UsageError
 VersionMismatch Waiting WorldError all_of assistant choice_of connect_client generate_key header
-http_app open_child open_client open_http open_lines run_stdio serve_lines serve_stdio user walk
+http_app open_child open_client open_http open_lines open_memory run_stdio serve_lines serve_stdio
+user walk
 """.split()  # noqa: SIM905  # a list that is read and compared in review
 
 

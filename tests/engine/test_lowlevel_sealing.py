@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from antiphon import Incoming, Limits, LowLevelServer, Principal, UsageError, generate_key
+from antiphon import Incoming, Limits, LowLevelServer, Principal, Server, UsageError, generate_key
 from antiphon.engine.exchange import Exchange
 from antiphon.engine.jsonrpc import JsonObject, JsonValue
 from tests.engine.low import METHODS, asking, error_of, result_of, sealing, text
@@ -333,3 +333,8 @@ def test_a_nameless_server_needs_an_audience(name: str, audience: str | None) ->
     with pytest.raises(UsageError, match="audience"):
         LowLevelServer(name).seal_states(audience=audience)
     LowLevelServer(name).seal_states(audience="somebody")
+
+
+def test_a_server_that_seals_by_itself_is_not_sealed_twice() -> None:
+    with pytest.raises(UsageError, match=r"Server\(keys=\[\.\.\.\]\)"):
+        Server("Shop").seal_states(keys=[b"k" * 32])
