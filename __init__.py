@@ -71,6 +71,8 @@ from .engine.questions import all_of as all_of
 from .engine.resource_content import ResourceContents as ResourceContents
 from .engine.sealing import Codec as Codec
 from .engine.sealing import generate_key as generate_key
+from .flows.asks import Ask as Ask
+from .flows.asks import flow_of as flow_of
 from .flows.flow import Flow as Flow
 from .flows.graph import Edge as Edge
 from .flows.server import Server as Server

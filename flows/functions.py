@@ -8,29 +8,33 @@ description is the docstring.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import attrs
-from attrs import frozen
+from attrs import define, field, frozen
 
 from ..engine import by_hand
 from ..engine.by_hand import InputRequired, Returned
 from ..engine.call import Call
-from ..engine.content import BLOCKS
+from ..engine.content import BLOCKS, Structured
 from ..engine.errors import DefinitionError, UsageError
 from ..engine.jsonrpc import JsonObject
 from ..engine.machine import End, Frozen, Reruns, Wants
 from ..engine.outcomes import Done, Event, EventKind, Failed
 from ..engine.schema import derive
 from ..engine.sealing import Reason, TokenRefused
+from .ask_graph import cycles, linked, waiting
+from .ask_parameters import Ask, AskParameter
+from .ask_reading import AskReader, asks_of, bare, hides_ask, is_call
 from .hints import Unreadable, hints_of, members, spoken
 
 Function: TypeAlias = Callable[..., Coroutine[Any, Any, Any]]
 
 _BLOCKS: Final = frozenset[object](BLOCKS)
 _NO_RESULT: Final = frozenset[object]((Failed, InputRequired))
-_UNSTRUCTURED: Final = frozenset[object]((str, type(None), Any, object, *BLOCKS))
+_ANYTHING: Final = frozenset[object]((Any, object))
+_UNSTRUCTURED: Final = frozenset[object]((str, type(None), *_ANYTHING, *BLOCKS))
 
 
 @frozen
@@ -104,15 +108,17 @@ class Signature:
         parameters: the arguments' names.
         call_parameter: the parameter that takes the call, if there is one.
         returns: the return hint, or None where there is none.
+        asks: the parameters that are asked for.
     """
 
     args: type
     parameters: tuple[str, ...]
     call_parameter: str | None
     returns: object
+    asks: Mapping[str, AskParameter] = field(factory=dict[str, AskParameter])
 
 
-def read_signature(function: Function, subject: str) -> Signature:
+def read_signature(function: Function, subject: str, *, may_ask: bool = True) -> Signature:
     """Read a function that is to be a tool, a prompt or a resource.
 
     Raises:
@@ -124,35 +130,79 @@ def read_signature(function: Function, subject: str) -> Signature:
         hints = hints_of(function, getattr(function, "__name__", "it"))
     except Unreadable as fault:
         raise DefinitionError(subject, [str(fault)]) from None
-    faults: list[str] = []
     # With extras: Annotated says what the schema shows.
-    written = get_type_hints(function, include_extras=True)
-    fields: dict[str, Any] = {}
-    call_parameter: str | None = None
+    reader = _Reader(hints, get_type_hints(function, include_extras=True))
     for parameter in inspect.signature(function).parameters.values():
-        hint = hints.get(parameter.name)
-        if _is_call(parameter, hint):
-            if call_parameter is not None:
-                both = f"{call_parameter!r} and {parameter.name!r}"
-                faults.append(f"parameters {both} are both a Call; one is enough")
-            call_parameter = parameter.name
+        reader.take(parameter)
+    return reader.read(subject, may_ask=may_ask)
+
+
+@define
+class _Reader:
+    hints: Mapping[str, Any]
+    written: Mapping[str, Any]
+    faults: list[str] = field(factory=list[str])
+    fields: dict[str, Any] = field(factory=dict[str, Any])
+    asks: dict[str, Ask] = field(factory=dict[str, Ask])
+    call_parameter: str | None = None
+
+    def take(self, parameter: inspect.Parameter) -> None:
+        """Sort one parameter in."""
+        name, hint = parameter.name, self.hints.get(parameter.name)
+        if is_call(parameter, hint):
+            if self.call_parameter is not None:
+                both = f"{self.call_parameter!r} and {name!r}"
+                self.faults.append(f"parameters {both} are both a Call; one is enough")
+            self.call_parameter = name
         elif parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            faults.append(f"parameter {parameter.name!r} takes whatever comes; name each argument")
+            self.faults.append(f"parameter {name!r} takes whatever comes; name each argument")
         elif parameter.kind is parameter.POSITIONAL_ONLY:
-            faults.append(f"parameter {parameter.name!r} is positional-only; arguments have names")
+            self.faults.append(f"parameter {name!r} is positional-only; arguments have names")
         elif hint is None:
-            faults.append(f"parameter {parameter.name!r} has no type")
+            self.faults.append(f"parameter {name!r} has no type")
+        elif hides_ask(self.written[name]):
+            self._take_asked(parameter)
         else:
-            fields[parameter.name] = _field(parameter, written[parameter.name])
-    if faults:
-        raise DefinitionError(subject, faults)
-    # A tool's name need not be one that a class can have.
-    args = attrs.make_class("Arguments", fields, frozen=True, kw_only=True)
-    return Signature(args, tuple(fields), call_parameter, hints.get("return"))
+            self.fields[name] = _field(parameter, self.written[name])
 
+    def _take_asked(self, parameter: inspect.Parameter) -> None:
+        name, marks = parameter.name, asks_of(self.written[parameter.name])
+        if not marks:
+            self.faults.append(f"parameter {name!r}: Ask stands inside its type, not around it")
+            return
+        if len(marks) > 1:
+            self.faults.append(f"parameter {name!r} has {len(marks)} Ask; one fills it")
+        if parameter.default is not parameter.empty:
+            self.faults.append(f"parameter {name!r} has a default, which Ask would never use")
+        self.asks[name] = marks[0]
 
-def _is_call(parameter: inspect.Parameter, hint: object) -> bool:
-    return (get_origin(hint) or hint) is Call or (parameter.name == "call" and hint is None)
+    def read(self, subject: str, *, may_ask: bool) -> Signature:
+        """The signature; raises DefinitionError."""
+        asks = self._asks(may_ask=may_ask)
+        if self.faults:
+            raise DefinitionError(subject, self.faults)
+        # A tool's name need not be one that a class can have.
+        args = attrs.make_class("Arguments", self.fields, frozen=True, kw_only=True)
+        returns = self.hints.get("return")
+        return Signature(args, tuple(self.fields), self.call_parameter, returns, asks)
+
+    def _asks(self, *, may_ask: bool) -> Mapping[str, AskParameter]:
+        if not self.asks:
+            return {}
+        if not may_ask:
+            names = ", ".join(map(repr, self.asks))
+            self.faults.append(f"Ask fills {names}, and only a resource template can ask")
+        if InputRequired in members(self.hints.get("return")):
+            self.faults.append(
+                "it has Ask parameters and returns InputRequired: ask in one way or in the other"
+            )
+        arguments = {name: self.hints[name] for name in self.fields}
+        asked = {name: bare(self.hints[name]) for name in self.asks}
+        reader = AskReader(arguments, asked, self.call_parameter, self.faults)
+        parameters = [reader.read(name, ask) for name, ask in self.asks.items()]
+        rings = [" -> ".join(ring) for ring in cycles(waiting(parameters))]
+        self.faults.extend(f"Ask parameters wait for each other: {ring}" for ring in rings)
+        return {} if rings else linked(parameters)
 
 
 def _field(parameter: inspect.Parameter, hint: Any) -> Any:  # noqa: ANN401  # attrs'
@@ -166,8 +216,9 @@ def output_schema(hint: object, subject: str) -> JsonObject | None:
     results = [_result(member) for member in members(hint) if member not in _NO_RESULT]
     if not results or any(_is_unstructured(result) for result in results):
         return None
+    values = tuple(map(_value, results))
     try:
-        return derive(Union[tuple(results)], subject=subject)  # noqa: UP007  # made at run time
+        return derive(Union[values], subject=subject)  # noqa: UP007  # made at run time
     except DefinitionError:
         raise DefinitionError(subject, [f"its result {spoken(hint)} has no JSON Schema"]) from None
 
@@ -179,7 +230,16 @@ def _result(hint: Any) -> Any:  # noqa: ANN401  # a hint may be anything
     return next(iter(get_args(hint)), Any)
 
 
+def _value(hint: Any) -> Any:  # noqa: ANN401  # a hint may be anything
+    """What ``Structured[...]`` carries, or the hint itself."""
+    if (get_origin(hint) or hint) is not Structured:
+        return hint
+    return next(iter(get_args(hint)), Any)
+
+
 def _is_unstructured(hint: object) -> bool:
+    if (value := _value(hint)) is not hint:  # it says so itself, whatever the type
+        return value in _ANYTHING or isinstance(value, TypeVar)
     if get_origin(hint) in (list, tuple):
         return any(part in _BLOCKS for arg in get_args(hint) for part in members(arg))
     return hint in _UNSTRUCTURED or isinstance(hint, TypeVar)

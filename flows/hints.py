@@ -156,6 +156,19 @@ def _accepts(hint: object, kind: object) -> bool:
 # -- what a state asks ------------------------------------------------------------------------
 
 
+def answer_to(hint: object) -> Any | None:  # noqa: ANN401  # a hint may be anything
+    """What answers a question of this type; Any where it does not say, None for no question."""
+    origin: Any = get_origin(hint) or hint
+    if origin is Question:
+        answer = next(iter(get_args(hint)), None)
+    elif isinstance(origin, type) and issubclass(origin, Question):
+        asking = cast(type, origin)
+        answer = _filled(argument_of(asking, Question), asking, get_args(hint))
+    else:
+        return None
+    return Any if answer is None or isinstance(answer, TypeVar) else unaliased(answer)
+
+
 def asked_by(state: type[Asking[Any]]) -> Iterator[object]:
     """The answer types of the questions that ``ask`` says it makes, as far as it says so."""
     try:
@@ -163,15 +176,8 @@ def asked_by(state: type[Asking[Any]]) -> Iterator[object]:
     except (NameError, TypeError, SyntaxError, AttributeError):
         return  # it is not needed to run the flow
     for member in members(hint):
-        origin: Any = get_origin(member) or member
-        if origin is Question:
-            answer = next(iter(get_args(member)), None)
-        elif isinstance(origin, type) and issubclass(origin, Question):
-            asking = cast(type, origin)
-            answer = _filled(argument_of(asking, Question), asking, get_args(member))
-        else:
-            continue
-        if answer is not None and answer is not Any and not isinstance(answer, TypeVar):
+        answer = answer_to(member)
+        if answer is not None and answer is not Any:
             yield answer
 
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import attrs
 from attrs import frozen
 
-from ..engine.completion import Complete, Completer
+from ..engine.by_hand import InputRequired
+from ..engine.completion import Complete
 from ..engine.completion import options as suggest_options
 from ..engine.errors import DefinitionError, UsageError
 from ..engine.jsonrpc import JsonObject
 from ..engine.machine import Machine
 from ..engine.prompts import PromptEntry
-from ..engine.resources import ResourceEntry, TemplateEntry
+from ..engine.resources import ResourceEntry, TemplateEntry, is_absolute
 from ..engine.schema import Validator, builder, check_defaults, derive
 from ..engine.text_arguments import TextArguments
 from ..engine.tools import ToolEntry
 from ..engine.uri_templates import UriTemplate
+from .ask_machine import AskMachine
 from .flow import Flow
 from .functions import Function, FunctionMachine, output_schema, read_signature
+from .hints import members, unaliased
 from .listing import (
     Options,
     ResourceOptions,
@@ -32,7 +35,9 @@ from .listing import (
     doc_of,
     flow_options,
     name_of,
+    needed,
     readable,
+    sized,
 )
 from .machine import FlowMachine
 
@@ -84,14 +89,14 @@ def of_function(function: Function, decorator: str, options: Options) -> Source:
     """Take a function; raises DefinitionError where its signature cannot be read."""
     name = name_of(function, options, decorator)
     subject = f"{_NOUNS[decorator]} {name}"
-    signature = read_signature(function, subject)
-    machine = FunctionMachine(
-        name,
-        function,
-        signature.parameters,
-        signature.call_parameter,
-        may_ask=decorator != "resource",
-    )
+    may_ask = decorator != "resource"
+    signature = read_signature(function, subject, may_ask=may_ask)
+    machine: Machine
+    if signature.asks:
+        machine = AskMachine.of(name, function, signature)
+    else:
+        parameters, call_parameter = signature.parameters, signature.call_parameter
+        machine = FunctionMachine(name, function, parameters, call_parameter, may_ask=may_ask)
     results = () if signature.returns is None else (signature.returns,)
     return Source(subject, machine, signature.args, results, options, doc_of(function))
 
@@ -107,7 +112,10 @@ def tool(source: Source, options: ToolOptions) -> ToolEntry:
     output = output_schema(source.results[0], subject) if len(source.results) == 1 else None
     schema: JsonObject = {"additionalProperties": False, **derive(source.args, subject=subject)}
     check_defaults(schema, subject)
-    description = {**described(name, source.doc, source.options), "inputSchema": schema}
+    description: JsonObject = {
+        **described(name, source.doc, source.options),
+        "inputSchema": schema,
+    }
     if output is not None:
         description["outputSchema"] = output
     return ToolEntry(
@@ -116,7 +124,7 @@ def tool(source: Source, options: ToolOptions) -> ToolEntry:
         builder(source.args, subject=subject),
         Validator(schema, subject=f"The input schema of {name}"),
         Validator(output, subject=f"The output schema of {name}") if output else None,
-        needs=options.get("needs", {}),
+        needs=needed(options, subject),
     )
 
 
@@ -135,7 +143,7 @@ def prompt(source: Source, options: Options) -> PromptEntry:
         description,
         arguments.read,
         _completers(source.args, arguments),
-        needs=options.get("needs", {}),
+        needs=needed(options, source.subject),
     )
 
 
@@ -146,23 +154,27 @@ def resource(uri: str, source: Source, options: StaticOptions) -> ResourceEntry:
         DefinitionError: its function takes arguments.
         UsageError: the uri is none.
     """
-    if not uri.isascii() or ":" not in uri or not uri.isprintable() or " " in uri:
-        raise UsageError(f"{source.subject}: {uri!r} is no absolute URI, such as config://app")
-    if attrs.fields(source.args):
-        names = ", ".join(field.name for field in attrs.fields(source.args))
-        raise DefinitionError(
-            source.subject, [f"it takes {names}, which only a resource template could give it"]
-        )
+    subject = source.subject
+    if not is_absolute(uri):
+        raise UsageError(f"{subject}: {uri!r} is no absolute URI, such as config://app")
+    if faults := list(_of_a_template(source)):
+        raise DefinitionError(subject, faults)
     named = described(source.machine.name, source.doc, source.options)
-    description: JsonObject = {"uri": uri, **named, **readable(options)}
-    if (size := options.get("size")) is not None:
-        description["size"] = size
     return ResourceEntry(
         source.machine,
-        description,
-        caching(options, source.subject),
-        needs=options.get("needs", {}),
+        {"uri": uri, **named, **readable(options, subject), **sized(options, subject)},
+        caching(options, subject),
+        needs=needed(options, subject),
     )
+
+
+def _of_a_template(source: Source) -> Iterator[str]:
+    """What only a resource template can have."""
+    if fields := attrs.fields(source.args):
+        names = ", ".join(field.name for field in fields)
+        yield f"it takes {names}, which only a resource template could give it"
+    if InputRequired in [member for hint in source.results for member in members(hint)]:
+        yield "it asks, which only a resource template may do"
 
 
 def template(uri: str, source: Source, options: ResourceOptions) -> TemplateEntry:
@@ -178,12 +190,12 @@ def template(uri: str, source: Source, options: ResourceOptions) -> TemplateEntr
     named = described(source.machine.name, source.doc, source.options)
     return TemplateEntry(
         source.machine,
-        {"uriTemplate": uri, **named, **readable(options)},
+        {"uriTemplate": uri, **named, **readable(options, source.subject)},
         parsed,
         arguments.read,
         caching(options, source.subject),
         _completers(source.args, arguments),
-        needs=options.get("needs", {}),
+        needs=needed(options, source.subject),
     )
 
 
@@ -199,17 +211,30 @@ def _check_variables(parsed: UriTemplate, source: Source) -> None:
         for name, field in fields.items()
         if name not in parsed.variables and field.default is attrs.NOTHING
     ]
+    faults += [
+        f"argument {name!r} needs a default: a uri may leave out {{{name}}}, which is in its query"
+        for name in parsed.optional
+        if name in fields and fields[name].default is attrs.NOTHING
+    ]
     if faults:
         raise DefinitionError(source.subject, faults)
 
 
-def _completers(args: type, arguments: TextArguments) -> dict[str, Completer]:
-    completers: dict[str, Completer] = {}
+def _completers(args: type, arguments: TextArguments) -> dict[str, Complete]:
+    completers: dict[str, Complete] = {}
     for name, hint in get_type_hints(args, include_extras=True).items():
-        marks = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
-        marked = [mark for mark in marks if isinstance(mark, Complete)]
-        if marked:
-            completers[name] = marked[-1].suggest
+        if marked := list(_marks(hint)):
+            completers[name] = marked[-1]
         elif (values := arguments.options(name)) is not None:
             completers[name] = suggest_options(values)
     return completers
+
+
+def _marks(hint: object) -> Iterator[Complete]:
+    """What marks a hint, or one of the types that it is a union of."""
+    hint = unaliased(hint)
+    for part in get_args(hint) if get_origin(hint) is not Literal else ():
+        if isinstance(part, Complete):
+            yield part
+        else:
+            yield from _marks(part)

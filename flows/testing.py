@@ -15,7 +15,7 @@ fails in the walk.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, Final, cast, overload
 
 import attrs
 from attrs import field, frozen
@@ -25,9 +25,10 @@ from ..engine.deprecated_questions import Root, Sampled
 from ..engine.errors import UsageError
 from ..engine.jsonrpc import JsonObject, JsonValue
 from ..engine.limits import Limits
-from ..engine.machine import End, Progress, Resumed, Round, Suspended
+from ..engine.machine import End, Machine, Progress, Resumed, Round, Suspended
 from ..engine.questions import Consent
 from ..engine.schema import plain
+from .asks import AskFlow
 from .flow import Args, Flow
 from .machine import FlowMachine
 
@@ -51,7 +52,7 @@ class Step:
         round: the number of the request that led here, from 1.
     """
 
-    _machine: FlowMachine = field(repr=False, alias="machine")
+    _machine: Machine = field(repr=False, alias="machine")
     _call: Call[Any] = field(repr=False, alias="call")
     _limits: Limits = field(repr=False, alias="limits")
     _outcome: End | Suspended = field(repr=False, alias="outcome")
@@ -100,13 +101,30 @@ class Step:
             raise UsageError("The flow has ended; begin another walk")
         left = self._outcome.resume
         resumed = attrs.evolve(left, state=self._machine.thaw(left.frozen))
-        call = attrs.evolve(self._call, round=self._call.round + 1, event=None)
+        number = self._call.round + 1
+        call = attrs.evolve(self._call, round=number, event=None, input_responses=responses)
         return await _stepped(self._machine, call, self._limits, resumed, responses)
 
 
+@overload
 async def walk(
     flow: Flow[Args],
     args: Args,
+    *,
+    capabilities: JsonObject = EVERYTHING,
+    limits: Limits | None = None,
+) -> Step: ...
+@overload
+async def walk(
+    flow: AskFlow,
+    args: Mapping[str, object],
+    *,
+    capabilities: JsonObject = EVERYTHING,
+    limits: Limits | None = None,
+) -> Step: ...
+async def walk(
+    flow: Flow[Any] | AskFlow,
+    args: object,
     *,
     capabilities: JsonObject = EVERYTHING,
     limits: Limits | None = None,
@@ -114,21 +132,28 @@ async def walk(
     """Begin a walk; its first step is what the opening request would lead to.
 
     Args:
-        flow: the flow object, with fakes for what it depends on.
-        args: the tool's arguments.
+        flow: the flow object, with fakes for what it depends on; of a function with ``Ask``
+            parameters what :func:`~.asks.flow_of` gives.
+        args: the tool's arguments; of a function its own arguments by name.
         capabilities: what the client can be asked; everything by default.
         limits: of the engine.
 
     Raises:
+        UsageError: the arguments are not those that the function takes.
         ProtocolError: the flow asks what the client cannot be asked, without an edge for it.
         Exception: whatever a handler raises.
     """
+    machine: Machine
+    if isinstance(flow, AskFlow):
+        machine, args = flow.machine, flow.arguments(cast("Mapping[str, object]", args))
+    else:
+        machine = FlowMachine(flow, flow.name)
     call = Call[Any](args, capabilities=capabilities, flow_id="walk")
-    return await _stepped(FlowMachine(flow, flow.name), call, limits or Limits(), None, {})
+    return await _stepped(machine, call, limits or Limits(), None, {})
 
 
 async def _stepped(
-    machine: FlowMachine,
+    machine: Machine,
     call: Call[Any],
     limits: Limits,
     resumed: Resumed | None,

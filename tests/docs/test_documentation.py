@@ -16,6 +16,7 @@ from antiphon import Limits
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PRINTED = [ROOT / "docs" / name for name in ("flows.md", "asking.md")]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!http)([^)#]+)")
@@ -64,11 +65,11 @@ def test_every_limit_is_documented_with_its_default() -> None:
         )
 
 
-@pytest.mark.parametrize("page", [ROOT / "docs" / "flows.md"], ids=_name, indirect=True)
-def test_the_printed_output_is_what_is_printed(
-    page: ModuleType,
-) -> None:
-    shown = SHOWN.findall((ROOT / "docs" / "flows.md").read_text())
+@pytest.mark.parametrize(
+    ("page", "path"), [(path, path) for path in PRINTED], ids=map(_name, PRINTED), indirect=["page"]
+)
+def test_the_printed_output_is_what_is_printed(page: ModuleType, path: Path) -> None:
+    shown = SHOWN.findall(path.read_text())
     assert shown
     for text in shown:
         assert text in vars(page)["printed"]
