@@ -4,7 +4,7 @@ template. ``fn`` gives the value, or a question whose answer is the value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast, overload
 
 import attrs
@@ -82,6 +82,12 @@ class Answerable:
             return isinstance(question, Form) and asked.answer is self.sample.answer
         return isinstance(question, type(self.sample))
 
+    def holds(self, value: object) -> bool:
+        """Whether a value is what the question would be answered by."""
+        if isinstance(self.sample, Form):
+            return isinstance(value, cast("Form[Any]", self.sample).answer)
+        return isinstance(value, _VALUES[type(self.sample)])
+
     def reread(self, response: JsonObject) -> Reading[Any]:
         """Read a response that was accepted in an earlier round."""
         if not isinstance(self.sample, Form) or response.get("action") != "accept":
@@ -105,6 +111,9 @@ _FIXED: Final[tuple[tuple[object, Single[Any]], ...]] = (
     (Sampled, Sample("-")),
     (tuple[Root, ...], ListRoots()),
 )
+
+
+_VALUES: Final[Mapping[type, type]] = {Link: Consent, Sample: Sampled, ListRoots: tuple}
 
 
 def answerable(answer: object) -> Answerable | None:
@@ -159,6 +168,12 @@ class AskParameter:
         if self.whole and isinstance(reading, Given | Refusal):
             return Given(cast("object", reading))
         return reading
+
+    def valued(self, made: object) -> object:
+        """A value that was given without a question, as the parameter takes it."""
+        if self.whole and any(answer.holds(made) for answer in self.answers):
+            return Given(made)
+        return made
 
     def restored(self, digest: bytes, response: JsonObject) -> Reading[Any]:
         """A response of an earlier round, read again; None where it does not fit any more."""

@@ -110,7 +110,7 @@ class Gathering:
         if isinstance(made, Question | InputRequired):
             self._questions[parameter.name] = self._posed(parameter, cast(object, made))
         else:
-            self.values[parameter.name] = made
+            self.values[parameter.name] = parameter.valued(cast(object, made))
 
     def _posed(self, parameter: AskParameter, made: object) -> Posed:
         if isinstance(made, Single):

@@ -182,7 +182,10 @@ class _Reader:
         if self.faults:
             raise DefinitionError(subject, self.faults)
         # A tool's name need not be one that a class can have.
-        args = attrs.make_class("Arguments", self.fields, frozen=True, kw_only=True)
+        # Nobody compares or shows them, and each method that attrs writes costs start-up time.
+        args = attrs.make_class(
+            "Arguments", self.fields, frozen=True, kw_only=True, eq=False, repr=False
+        )
         returns = self.hints.get("return")
         return Signature(args, tuple(self.fields), self.call_parameter, returns, asks)
 

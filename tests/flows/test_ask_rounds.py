@@ -309,6 +309,16 @@ async def test_a_whole_outcome_may_be_given_as_a_value() -> None:
     assert text_of(await with_tools(ask).call("ask")) == "eu"
 
 
+async def test_a_value_in_place_of_a_question_is_an_outcome_too() -> None:
+    def known() -> Form[Region] | Region:
+        return Region("eu")
+
+    async def ask(region: Annotated[Given[Region] | Refusal, Ask(known)]) -> str:
+        return region.value.name if isinstance(region, Given) else region.how
+
+    assert text_of(await with_tools(ask).call("ask")) == "eu"
+
+
 # -- clients that cannot be asked -------------------------------------------------------------
 
 

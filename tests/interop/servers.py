@@ -7,12 +7,13 @@ import logging
 import os
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeAlias
 
+import httpx2
 import pytest
 import trio
 from attrs import define, field
@@ -42,6 +43,7 @@ PROVISION: Final = "examples.provision"
 REPORT: Final = "examples.slow_report"
 REVIEW: Final = "examples.review"
 HARBOUR: Final = "tests.interop.ours"
+WHOLE: Final = "tests.interop.whole"
 
 
 def program(module: str) -> str:
@@ -125,12 +127,29 @@ async def _by_stdio(module: str) -> AsyncGenerator[Served]:
 async def _by_http(module: str) -> AsyncGenerator[Served]:
     loaded = import_module(module)
     app = http_app(loaded.make()) if hasattr(loaded, "make") else loaded.app
-    with Complaints() as complaints:
+    with _collecting(), Complaints() as complaints:
         async with serving(app) as port:
             url = f"http://127.0.0.1:{port}/mcp"
-            yield Served(lambda: streamable_http_client(url), complaints)
-    # See LEAVES_GARBAGE: reported here, where it is expected, and not in some other test.
+            yield Served(lambda: over_http(url), complaints)
+
+
+@contextmanager
+def _collecting() -> Generator[None, None, None]:
+    """See LEAVES_GARBAGE: it is reported here, where it is expected, and not in another test."""
+    gc.freeze()  # what was there before need not be looked at
+    yield
     gc.collect()
+    gc.unfreeze()
+
+
+@asynccontextmanager
+async def over_http(url: str) -> AsyncGenerator[TransportStreams]:
+    """The transport of their client, without the certificates that it would load each time."""
+    async with (
+        httpx2.AsyncClient(verify=False, timeout=PATIENCE) as http,
+        streamable_http_client(url, http_client=http) as streams,
+    ):
+        yield streams
 
 
 def text_of(result: CallToolResult) -> str:
