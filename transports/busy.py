@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..engine.errors import BUSY
 from ..engine.jsonrpc import Failure, RequestId
-from ..engine.limits import Limits
+from ..engine.limits import Limits, raising
 
 __all__ = ["BUSY", "busy", "passed_limit"]
 
@@ -33,5 +33,7 @@ def passed_limit(limits: Limits, size: int, held: int, waiting: int) -> str | No
 def busy(id: RequestId, limits: Limits, name: str) -> Failure:
     """The reply to a request that would pass the limit of this name."""
     value: int = getattr(limits, name)
-    text = f"Too many requests at once: limit {name} is {value}; send it again later"
+    text = (
+        f"Too many requests at once: limit {name} is {value} {raising(name)}; send it again later"
+    )
     return Failure(id, BUSY, text, {"limit": name, "value": value})

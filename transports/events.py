@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..engine.errors import InvalidReply
+from ..engine.limits import raising
 
 _LINE_END: Final = re.compile(rb"\r\n|\r|\n")
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -90,5 +91,6 @@ class EventReader:
     def _check(self, size: int) -> None:
         if size > self._limit:
             raise InvalidReply(
-                f"The server sent an event with more bytes than limit message_bytes, {self._limit}"
+                "The server sent an event with more bytes than limit message_bytes, "
+                f"{self._limit} {raising('message_bytes')}"
             )

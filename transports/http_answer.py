@@ -24,7 +24,7 @@ from attrs import define
 from ..engine.errors import InvalidReply, ProtocolError, printable
 from ..engine.exchange import OnNotification, TransportLost
 from ..engine.jsonrpc import Failure, Notification, Reply, Request, Success, read_message
-from ..engine.limits import Limits
+from ..engine.limits import Limits, raising
 from .events import EventReader
 
 _log = logging.getLogger(__name__)
@@ -158,7 +158,7 @@ class Answer:
             body += chunk
             if len(body) > self._limits.message_bytes:
                 limit = f"limit message_bytes, {self._limits.message_bytes}"
-                raise self._refusal(f"a body of more bytes than {limit}")
+                raise self._refusal(f"a body of more bytes than {limit} {raising('message_bytes')}")
         return bytes(body)
 
     async def _beginning(self, chunks: AsyncIterator[bytes]) -> bytes:

@@ -36,7 +36,7 @@ from ..engine.jsonrpc import (
     read_message,
     write_message,
 )
-from ..engine.limits import Limits
+from ..engine.limits import Limits, raising
 from .background import background
 from .lines import Line, LineReader, TooLong
 from .outbox import Outbox
@@ -281,7 +281,8 @@ class LineTransport:
             pending.settle(
                 InvalidReply(
                     f"{self.name} sent a line of {line.size} bytes; "
-                    f"limit message_bytes is {self._limits.message_bytes}"
+                    f"limit message_bytes is {self._limits.message_bytes} "
+                    + raising("message_bytes")
                 )
             )
         if id is None:
