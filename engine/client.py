@@ -14,6 +14,7 @@ import trio
 
 from .asked_round import KINDS, capabilities
 from .call_errors import Kind, quoted
+from .client_messages import CallToolResult, Discovery, Tool, ToolPage
 from .client_options import ClientOptions, Settings, check_seconds
 from .client_wire import Outgoing, ProgressCallback, Wire
 from .conversation import TOOL_CALL, Rounds, read_complete
@@ -22,7 +23,7 @@ from .errors import InvalidReply, UsageError
 from .exchange import ClientTransport, TransportLost
 from .jsonrpc import JsonObject
 from .limits import raising
-from .protocol import META_PREFIX, CallToolResult, Discovery, Tool, ToolPage
+from .protocol import META_PREFIX
 from .snapshot import snapshot
 from .stored import home_of, load
 

@@ -17,17 +17,11 @@ from attrs import field, frozen
 from .asked import InputRequest, Origin, Response
 from .asked_round import KINDS, read_questions
 from .call_errors import Kind, RoundsExceeded, quoted
+from .client_messages import CallToolResult, InputRequired
 from .errors import CallError, InvalidReply, ProtocolError, UsageError
 from .jsonrpc import JsonObject, JsonValue
 from .pacing import Backoff, Schedule, retry_hint
-from .protocol import (
-    COMPLETE,
-    INPUT_REQUIRED,
-    META_SERVER,
-    CallToolResult,
-    InputRequired,
-    structure,
-)
+from .protocol import COMPLETE, INPUT_REQUIRED, META_SERVER, structure
 
 R = TypeVar("R")
 T = TypeVar("T")

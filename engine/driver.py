@@ -24,12 +24,12 @@ from .call_errors import (
     QuestionRefused,
     UnreadableDump,
 )
+from .client_messages import InputRequired
 from .client_options import Settings, check_seconds
 from .client_wire import Outgoing, ProgressCallback
 from .conversation import Asked, Finished, Rounds, Step, Tally, Waiting
 from .errors import CallError, InvalidReply, UsageError
 from .jsonrpc import JsonObject
-from .protocol import InputRequired
 from .stored import dump
 
 R = TypeVar("R")

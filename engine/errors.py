@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
 if TYPE_CHECKING:
+    from .client_messages import InputRequired
     from .jsonrpc import JsonValue, RequestId
-    from .protocol import InputRequired
 
 # The codes of JSON-RPC 2.0 and of the protocol (specification, basic/index, "Error Codes").
 PARSE_ERROR = -32700

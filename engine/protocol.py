@@ -127,80 +127,6 @@ class PageParams:
     cursor: str | None = None
 
 
-@frozen
-class Discovery:
-    """A ``DiscoverResult``."""
-
-    supported_versions: list[str]
-    capabilities: JsonObject
-    instructions: str | None = None
-    ttl_ms: int = 0
-    cache_scope: CacheScope = "private"
-    meta: JsonObject = field(factory=dict[str, JsonValue])
-
-    @property
-    def server(self) -> Implementation | None:
-        """How the server names itself, where it does so readably."""
-        try:
-            return structure(self.meta.get(META_SERVER), Implementation)
-        except ProtocolError:
-            return None
-
-
-@frozen
-class Tool:
-    """A tool as a server lists it."""
-
-    name: str
-    input_schema: JsonObject
-    title: str | None = None
-    description: str | None = None
-    output_schema: JsonObject | None = None
-    annotations: JsonObject | None = None
-    meta: JsonObject | None = None
-
-
-@frozen
-class ToolPage:
-    """A ``ListToolsResult``."""
-
-    tools: list[Tool]
-    next_cursor: str | None = None
-    ttl_ms: int = 0
-    cache_scope: CacheScope = "private"
-
-
-@frozen
-class CallToolResult:
-    """A complete ``CallToolResult``, content blocks as plain JSON objects.
-
-    ``structured`` is None where the member is absent and where it is null;
-    ``has_structured`` tells the two apart.
-    """
-
-    content: list[JsonObject]
-    structured: JsonValue = None
-    is_error: bool = False
-    has_structured: bool = False
-    meta: JsonObject = field(factory=dict[str, JsonValue])
-
-    @property
-    def text(self) -> str:
-        """The text blocks, joined by newlines."""
-        return "\n".join(
-            str(block.get("text")) for block in self.content if block.get("type") == "text"
-        )
-
-
-@frozen
-class InputRequired:
-    """An ``InputRequiredResult``: questions, state, or both."""
-
-    input_requests: JsonObject = field(factory=dict[str, JsonValue])
-    request_state: str | None = field(default=None, repr=False)
-    meta: JsonObject = field(factory=dict[str, JsonValue])
-
-
 _RENAMED: Final[dict[str, str]] = {
     "meta": "_meta",
     "input_responses": "inputResponses",
@@ -211,6 +137,10 @@ _RENAMED: Final[dict[str, str]] = {
     "cache_scope": "cacheScope",
     "website_url": "websiteUrl",
     "input_schema": "inputSchema",
+    "mime_type": "mimeType",
+    "uri_template": "uriTemplate",
+    "resource_templates": "resourceTemplates",
+    "has_more": "hasMore",
     "output_schema": "outputSchema",
     "next_cursor": "nextCursor",
     "structured": "structuredContent",

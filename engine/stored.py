@@ -17,12 +17,13 @@ from attrs import frozen
 
 from .asked_round import KINDS
 from .call_errors import Kind, UnreadableDump, quoted
+from .client_messages import InputRequired
 from .conversation import TOOL_CALL, Carrier, Finished, Rounds, Tally, read_interim
 from .errors import CallError, UsageError
 from .exchange import ClientTransport, FullyNamed
 from .jsonrpc import InvalidJson, JsonObject, dumps, loads
 from .limits import Limits
-from .protocol import INPUT_REQUIRED, InputRequired
+from .protocol import INPUT_REQUIRED
 
 NAME: Final = "antiphon/conversation"
 VERSION: Final = 1

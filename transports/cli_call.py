@@ -15,8 +15,8 @@ import trio
 
 from ..engine.call_errors import DeadlineExceeded
 from ..engine.client import Client
+from ..engine.client_messages import CallToolResult, Tool
 from ..engine.errors import UsageError
-from ..engine.protocol import CallToolResult, Tool
 from .background import background
 from .cli_answers import Answers
 from .cli_asking import Asker, Desk, Manner

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
+from ..engine.client_messages import CallToolResult, Tool
 from ..engine.jsonrpc import JsonObject, JsonValue
-from ..engine.protocol import CallToolResult, Tool
 from .cli_text import harmless, one_line, shortened
 from .cli_values import type_names
 

@@ -19,7 +19,8 @@ from antiphon import (
     http_app,
     open_client,
 )
-from antiphon.engine.protocol import CallToolResult, Implementation
+from antiphon.engine.client_messages import CallToolResult
+from antiphon.engine.protocol import Implementation
 from tests.cases.flows import Echo, serving
 from tests.http_server.serving import serving as listening
 

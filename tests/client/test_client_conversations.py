@@ -9,12 +9,12 @@ import trio
 
 from antiphon.engine.asked import Accept, Decline, FormRequest
 from antiphon.engine.call_errors import AnswerInvalid, QuestionRefused, ServerError
+from antiphon.engine.client_messages import CallToolResult
 from antiphon.engine.conversation import Asked, Waiting
 from antiphon.engine.errors import UsageError
 from antiphon.engine.exchange import TransportLost
 from antiphon.engine.jsonrpc import Failure
 from antiphon.engine.pacing import Backoff
-from antiphon.engine.protocol import CallToolResult
 from tests.client.scripted import ROOTS, asks, client_of, done, form, poll, sampling
 
 

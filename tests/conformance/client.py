@@ -16,7 +16,7 @@ from antiphon import Root, open_client
 from antiphon.engine.asked import Accept, ElicitationAnswer, FormRequest, UrlRequest
 from antiphon.engine.asked_deprecated import SamplingRequest
 from antiphon.engine.client import Client
-from antiphon.engine.protocol import Tool
+from antiphon.engine.client_messages import Tool
 
 FINISHED: Final = "finished"
 CONTEXT: Final[dict[str, Any]] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))

@@ -27,10 +27,10 @@ from antiphon import (
     open_http,
 )
 from antiphon.engine.asked import ElicitationAnswer
+from antiphon.engine.client_messages import CallToolResult
 from antiphon.engine.errors import INVALID_PARAMS, MISSING_CAPABILITY
 from antiphon.engine.exchange import ClientTransport, OnNotification
 from antiphon.engine.jsonrpc import JsonObject, Reply, Request
-from antiphon.engine.protocol import CallToolResult
 from tests.interop.clients import LOW, THEIRS, our_client, reachable, served_at
 from tests.interop.servers import Over
 from tests.interop.theirs_low import STATES
