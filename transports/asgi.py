@@ -213,10 +213,14 @@ class HttpApp:
                 self._warn_of_ephemeral_key()
         return self._started
 
+    @property
+    def ephemeral_keys(self) -> bool:
+        """Whether the server made its key at start, so that no other worker opens its tokens."""
+        return bool(getattr(self._server, "ephemeral_keys", False))
+
     def _warn_of_ephemeral_key(self) -> None:
         workers = hypercorn_workers()
-        ephemeral = bool(getattr(self._server, "ephemeral_keys", False))
-        if ephemeral and workers > 1 and speaks_for_all(workers):
+        if self.ephemeral_keys and workers > 1 and speaks_for_all(workers):
             logger.warning(EPHEMERAL_KEY, self._server.name, workers)
 
     def _heed(self, above: Closing | None) -> None:

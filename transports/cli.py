@@ -18,7 +18,7 @@ usage: antiphon COMMAND ...
 
   antiphon call TARGET TOOL [key=value ...]   call a tool, and answer what it asks
   antiphon list TARGET                        list a server's tools
-  antiphon serve MODULE:OBJECT [--http]       serve on stdio, or over HTTP
+  antiphon serve MODULE:OBJECT [--http [--workers N]]   serve on stdio, or over HTTP
   antiphon keygen                             make a key to seal state with
 
 antiphon COMMAND --help says more; antiphon --version says which version this is.

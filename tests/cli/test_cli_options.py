@@ -100,6 +100,24 @@ def test_serving_is_on_stdio_or_at_an_address() -> None:
     assert not read_serve(["m:server"]).http
     options = read_serve(["--http", "m:server", "--bind", "[::1]:0", "--path", "/x"])
     assert (options.bind, options.path) == ("[::1]:0", "/x")
-    for words in (["m", "--bind", "localhost:1"], ["m", "--path", "/x"], []):
-        with pytest.raises(UsageError):
-            read_serve(words)
+    assert (options.workers, options.grace) == (1, 10.0)
+    options = read_serve(["--http", "m:server", "--workers", "4", "--grace", "0"])
+    assert (options.workers, options.grace) == (4, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "MODULE:OBJECT"),
+        (["m", "--bind", "localhost:1"], "--bind is for --http"),
+        (["m", "--path", "/x"], "--path is for --http"),
+        (["m", "--workers", "2"], "--workers is for --http"),
+        (["m", "--grace", "2"], "--grace is for --http"),
+        (["m", "--http", "--workers", "0"], "--workers"),
+        (["m", "--http", "--workers", "two"], "--workers"),
+        (["m", "--http", "--grace", "-1"], "--grace"),
+    ],
+)
+def test_what_serving_does_not_take_is_told(words: list[str], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        read_serve(words)

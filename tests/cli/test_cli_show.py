@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.protocol import CallToolResult, Tool
+from antiphon.engine.client_messages import CallToolResult, Tool
 from antiphon.transports.cli_show import (
     as_json,
     result_json,
