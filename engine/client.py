@@ -7,30 +7,53 @@ basic/patterns/mrtr, "Client Requirements".
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import TypeVar, Unpack
+from collections.abc import Collection, Mapping
+from typing import Any, TypedDict, TypeVar, Unpack, cast
 
-import trio
-
-from .asked_round import KINDS, capabilities
-from .call_errors import Kind, quoted
-from .client_messages import CallToolResult, Discovery, Tool, ToolPage
-from .client_options import ClientOptions, Settings, check_seconds
-from .client_wire import Outgoing, ProgressCallback, Wire
-from .conversation import TOOL_CALL, Rounds, read_complete
+from .asked_round import KINDS
+from .call_errors import Kind
+from .client_carriers import PROMPT_GET, RESOURCE_READ, TOOL_CALL, Carrier
+from .client_messages import (
+    CallToolResult,
+    GetPromptResult,
+    ReadResourceResult,
+)
+from .client_options import check_seconds
+from .client_reads import ReadingClient
+from .conversation import Rounds
 from .driver import Conversation
-from .errors import InvalidReply, UsageError
-from .exchange import ClientTransport, TransportLost
+from .errors import UsageError
+from .hearing import Hearing, LogCallback, ProgressCallback
 from .jsonrpc import JsonObject
-from .limits import raising
-from .protocol import META_PREFIX
+from .protocol import LOG_LEVELS, META_PREFIX, LogLevel
 from .snapshot import snapshot
-from .stored import home_of, load
+from .stored import load
 
 T = TypeVar("T")
 
 
-class Client:
+class HearOptions(TypedDict, total=False):
+    """Who hears what a server says during a call."""
+
+    progress: ProgressCallback | None
+    """A plain function for the progress of each round; see :data:`~.hearing.ProgressCallback`."""
+    log: LogCallback | None
+    """A plain function for log messages, in place of the client's own."""
+    log_level: LogLevel
+    """From which level on log messages are asked for, in place of the client's own."""
+
+
+class CallOptions(HearOptions, total=False):
+    """What may be said of one call."""
+
+    deadline: float | None
+    """Seconds for the whole call, callbacks included; None for the client's own, ``math.inf``
+    for none."""
+    meta: Mapping[str, object] | None
+    """Members for the ``_meta`` of every request, such as ``traceparent``."""
+
+
+class Client(ReadingClient):
     """A client of one server; made by ``open_client`` or ``connect_client``.
 
     Calls may run concurrently, from any number of tasks. Each raises, besides what its own
@@ -38,118 +61,20 @@ class Client:
     the client is closed.
     """
 
-    def __init__(self, transport: ClientTransport, **options: Unpack[ClientOptions]) -> None:
-        """Make a client of a transport that somebody else keeps open.
-
-        Args:
-            transport: what carries the requests.
-            options: see :class:`~.client_options.Settings`.
-
-        Raises:
-            UsageError: an option makes no sense.
-        """
-        self._settings = settings = Settings(**options)
-        timeout = check_seconds("leg_timeout", settings.leg_timeout)
-        self._wire = Wire(transport, settings.client_info, timeout)
-        self._kinds = settings.callbacks.kinds - settings.refused
-        self._home = home_of(transport)
-        self._closed = False
-        self._closer: Callable[[], Awaitable[None]] | None = None
-
-    @property
-    def name(self) -> str:
-        """How the server names itself; before its first reply, the target's name."""
-        return self._wire.server or self._wire.transport.name
-
-    async def aclose(self) -> None:
-        """Close the client, and the transport where the client was connected into a nursery.
-
-        Calls that are still running may end with TransportLost.
-        """
-        self.close()
-        if self._closer is not None:
-            await self._closer()
-        else:
-            await trio.lowlevel.checkpoint()
-
-    def close(self) -> None:
-        """Take no further request; for those who own the transport."""
-        self._closed = True
-
-    def close_by(self, closer: Callable[[], Awaitable[None]]) -> None:
-        """Let :meth:`aclose` wait for this; for those who own the transport."""
-        self._closer = closer
-
-    # -- plain requests -----------------------------------------------------------------------
-
-    async def discover(self) -> Discovery:
-        """Ask what the server is and can do (server/discover)."""
-        return await self._plain("server/discover", {}, Discovery)
-
-    async def list_tools(self) -> list[Tool]:
-        """All tools, from all pages, in the server's order.
-
-        Raises:
-            InvalidReply: the pages have no end, or more tools than limit ``listed``.
-        """
-        tools: list[Tool] = []
-        seen: set[str] = set()
-        left = self._settings.limits.listed
-        cursor: str | None = None
-        while True:
-            params: JsonObject = {} if cursor is None else {"cursor": cursor}
-            page = await self._plain("tools/list", params, ToolPage)
-            tools += page.tools
-            left -= max(len(page.tools), 1)
-            cursor = page.next_cursor
-            if cursor is None:
-                return tools
-            if cursor in seen:
-                raise InvalidReply(
-                    f"The tool list of {quoted(self.name)} leads back to an earlier page"
-                )
-            if left <= 0:
-                raise InvalidReply(
-                    f"The tool list of {quoted(self.name)} passes limit listed {raising('listed')}"
-                )
-            seen.add(cursor)
-
-    async def _plain(self, method: str, params: JsonObject, kind: type[T]) -> T:
-        outgoing = Outgoing(method, params, capabilities(self._kinds), {}, reads=True)
-        try:
-            result = await self.send(outgoing)
-        except TransportLost:
-            # It only reads, so that it may be asked twice; a tool call never is.
-            result = await self.send(outgoing)
-        return read_complete(result, kind, f"{method} of {quoted(self.name)}")
-
-    async def send(self, outgoing: Outgoing) -> JsonObject:
-        """Send one request; the result of its reply."""
-        if self._closed:
-            raise UsageError("This client is closed; open another one")
-        return await self._wire.send(outgoing)
-
     # -- calls with rounds --------------------------------------------------------------------
 
     async def call_tool(
         self,
         name: str,
         arguments: Mapping[str, object] | None = None,
-        *,
-        deadline: float | None = None,
-        progress: ProgressCallback | None = None,
-        meta: Mapping[str, object] | None = None,
+        **options: Unpack[CallOptions],
     ) -> CallToolResult:
         """Call a tool, answering what it asks by the callbacks of this client.
 
         Args:
             name: the tool.
             arguments: its arguments; a copy is sent, the same in every round.
-            deadline: seconds for the whole call, callbacks included; None for the client's own,
-                ``math.inf`` for none.
-            progress: a plain function for the progress of each round; see
-                :data:`~.client_wire.ProgressCallback`.
-            meta: members for the ``_meta`` of every request, such as ``traceparent``.
+            options: see :class:`CallOptions`.
 
         Returns:
             The complete result. A tool that failed says so by ``is_error``.
@@ -158,59 +83,110 @@ class Client:
             RoundsExceeded, DeadlineExceeded, PeopleTimeout, QuestionRefused, AnswerInvalid:
                 see :mod:`~.call_errors`. Whatever a callback raises passes through as it is.
         """
-        conversation = self.conversation(
-            name, arguments, deadline=deadline, progress=progress, meta=meta, kinds=self._kinds
-        )
-        return await conversation.run()
+        target = _tool_target(name, arguments)
+        return await self._conversation(TOOL_CALL, target, self._kinds, options).run()
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: Mapping[str, str] | None = None,
+        **options: Unpack[CallOptions],
+    ) -> GetPromptResult:
+        """Get a prompt, answering what it asks; its arguments are texts.
+
+        Raises:
+            ServerError: there is none of that name, or it failed. Else as :meth:`call_tool`.
+        """
+        target = _prompt_target(name, arguments)
+        return await self._conversation(PROMPT_GET, target, self._kinds, options).run()
+
+    async def read_resource(self, uri: str, **options: Unpack[CallOptions]) -> ReadResourceResult:
+        """Read a resource, answering what it asks.
+
+        Raises:
+            ServerError: nothing stands behind the uri, or it failed. Else as :meth:`call_tool`.
+        """
+        return await self._conversation(RESOURCE_READ, {"uri": uri}, self._kinds, options).run()
 
     def conversation(
         self,
         name: str,
         arguments: Mapping[str, object] | None = None,
         *,
-        deadline: float | None = None,
-        progress: ProgressCallback | None = None,
-        meta: Mapping[str, object] | None = None,
         kinds: Collection[Kind] = KINDS,
+        **options: Unpack[CallOptions],
     ) -> Conversation[CallToolResult]:
         """Call a tool round by round; see :meth:`Conversation.advance`.
 
         Args:
-            name, arguments, deadline, progress, meta: as for :meth:`call_tool`.
+            name, arguments, options: as for :meth:`call_tool`.
             kinds: the kinds of question that the caller answers, which are declared to the
                 server; by default all that this client does not refuse.
 
         Raises:
             UsageError: the arguments or the meta cannot be sent.
         """
+        return self._conversation(TOOL_CALL, _tool_target(name, arguments), kinds, options)
+
+    def prompt_conversation(
+        self,
+        name: str,
+        arguments: Mapping[str, str] | None = None,
+        *,
+        kinds: Collection[Kind] = KINDS,
+        **options: Unpack[CallOptions],
+    ) -> Conversation[GetPromptResult]:
+        """Get a prompt round by round, as :meth:`conversation`."""
+        return self._conversation(PROMPT_GET, _prompt_target(name, arguments), kinds, options)
+
+    def resource_conversation(
+        self, uri: str, *, kinds: Collection[Kind] = KINDS, **options: Unpack[CallOptions]
+    ) -> Conversation[ReadResourceResult]:
+        """Read a resource round by round, as :meth:`conversation`."""
+        return self._conversation(RESOURCE_READ, {"uri": uri}, kinds, options)
+
+    def _conversation(
+        self,
+        carrier: Carrier[T],
+        target: JsonObject,
+        kinds: Collection[Kind],
+        options: CallOptions,
+    ) -> Conversation[T]:
         settings = self._settings
-        seconds = check_seconds("deadline", settings.deadline if deadline is None else deadline)
-        target: JsonObject = {"name": name, "arguments": snapshot(arguments or {}, "The arguments")}
+        given = options.get("deadline")
+        seconds = check_seconds("deadline", settings.deadline if given is None else given)
         rounds = Rounds(
-            carrier=TOOL_CALL,
+            carrier=carrier,
             target=target,
-            meta=_own_meta(meta or {}),
+            meta=_own_meta(options.get("meta") or {}),
             kinds=_known(kinds) - settings.refused,
             via=self._wire.transport.name,
             home=self._home,
             server=self.name,
             deadline=None if seconds == math.inf else settings.clock() + seconds,
         )
-        return Conversation(self.send, settings, rounds, progress)
+        return Conversation(self.send, settings, rounds, self._hearing(options))
+
+    def _hearing(self, options: CallOptions) -> Hearing:
+        log = options.get("log") or self._settings.log
+        level = options.get("log_level") or self._settings.log_level
+        if level not in LOG_LEVELS:
+            raise UsageError(f"log_level takes {', '.join(LOG_LEVELS)}; not {level!r}")
+        return Hearing(options.get("progress"), log, level)
 
     def load(
-        self, blob: bytes, *, progress: ProgressCallback | None = None, moved: bool = False
-    ) -> Conversation[CallToolResult]:
+        self, blob: bytes, *, moved: bool = False, **options: Unpack[HearOptions]
+    ) -> Conversation[Any]:
         """Go on with a conversation that was stored by :meth:`Conversation.dump`.
 
         Its deadline goes on too, by the wall clock. Pending questions of a kind that this
-        client refuses are refused.
+        client refuses are refused. Its result is of the type that its method has.
 
         Args:
             blob: the bytes.
-            progress: as for :meth:`call_tool`.
             moved: whether the target of this client may be another than that of the client
                 that stored it: the same server at another address.
+            options: see :class:`HearOptions`.
 
         Raises:
             UsageError: the target is another; nothing was sent.
@@ -225,7 +201,21 @@ class Client:
             refused=settings.refused,
             limits=settings.limits,
         )
-        return Conversation[CallToolResult].resumed(self.send, settings, rounds, progress)
+        hearing = self._hearing(cast(CallOptions, options))
+        return Conversation[Any].resumed(self.send, settings, rounds, hearing)
+
+
+def _tool_target(name: str, arguments: Mapping[str, object] | None) -> JsonObject:
+    return {"name": name, "arguments": snapshot(arguments or {}, "The arguments")}
+
+
+def _prompt_target(name: str, arguments: Mapping[str, str] | None) -> JsonObject:
+    if arguments is None:
+        return {"name": name}
+    given = cast("Mapping[str, object]", arguments)
+    if strange := [key for key, value in given.items() if not isinstance(value, str)]:
+        raise UsageError(f"Arguments of a prompt are texts, and {strange[0]!r} is none")
+    return {"name": name, "arguments": snapshot(arguments, "The arguments")}
 
 
 def _own_meta(meta: Mapping[str, object]) -> JsonObject:

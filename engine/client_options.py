@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from typing import Final, TypedDict, cast
 
 from attrs import field, frozen
 
 from .answering import Audit, Callbacks, ElicitationCallback, RootsSource, SamplingCallback
-from .asked_round import KINDS
+from .asked_round import KINDS, capabilities
 from .call_errors import Kind
 from .conversation import Rules
 from .errors import UsageError
+from .hearing import LogCallback
+from .jsonrpc import JsonObject
 from .limits import Limits
+from .meta_keys import check_extensions
 from .pacing import Backoff, Schedule
-from .protocol import Implementation
+from .protocol import LOG_LEVELS, Implementation, LogLevel
 
 ANTIPHON: Final = Implementation("antiphon", "0.1.0")
 
@@ -36,6 +39,9 @@ class ClientOptions(TypedDict, total=False):
     leg_timeout: float | None
     people_timeout: float | None
     schedule: Schedule
+    log: LogCallback | None
+    log_level: LogLevel
+    extensions: Mapping[str, JsonObject]
     client_info: Implementation
     limits: Limits
     clock: Callable[[], float]
@@ -58,6 +64,9 @@ class Settings:
         leg_timeout: seconds for each request on the wire, never for a person; None for no end.
         people_timeout: seconds for all callbacks of one call together; None for no end.
         schedule: when to ask again a server that is not ready.
+        log: a plain function for the log messages of servers; without it none are asked for.
+        log_level: from which level on they are asked for.
+        extensions: those that the client supports, by identifier, with their settings.
         client_info: how the client names itself.
         limits: what it takes from a server.
         clock: the wall clock, in seconds since the epoch. Deadlines are kept by it.
@@ -77,6 +86,9 @@ class Settings:
     leg_timeout: float | None = 60.0
     people_timeout: float | None = None
     schedule: Schedule = field(factory=Backoff)
+    log: LogCallback | None = None
+    log_level: LogLevel = "info"
+    extensions: Mapping[str, JsonObject] = field(factory=dict[str, JsonObject])
     client_info: Implementation = ANTIPHON
     limits: Limits = field(factory=Limits)
     clock: Callable[[], float] = time.time
@@ -93,6 +105,16 @@ class Settings:
         for name in ("max_rounds", "max_polls"):
             if getattr(self, name) < 0:
                 raise UsageError(f"{name} must not be negative")
+        if self.log_level not in LOG_LEVELS:
+            raise UsageError(f"log_level takes {', '.join(LOG_LEVELS)}; not {self.log_level!r}")
+        check_extensions(self.extensions)
+
+    def declared(self, kinds: Collection[Kind]) -> JsonObject:
+        """What the client declares where it answers these kinds of question."""
+        declared = capabilities(kinds)
+        if self.extensions:
+            declared["extensions"] = {**self.extensions}
+        return declared
 
     @cached_property
     def refused(self) -> frozenset[Kind]:

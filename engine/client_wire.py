@@ -6,10 +6,7 @@ Specification: basic/index, "_meta"; basic/versioning; basic/patterns/progress a
 from __future__ import annotations
 
 import itertools
-import math
 import secrets
-from collections.abc import Callable
-from typing import Final, TypeAlias, TypeGuard
 
 import trio
 from attrs import define, field, frozen
@@ -18,79 +15,16 @@ from .call_errors import LegTimeout, ServerError, VersionMismatch
 from .conversation import server_of
 from .errors import UNSUPPORTED_VERSION, InvalidReply
 from .exchange import ClientTransport
-from .jsonrpc import JsonObject, JsonValue, Notification, Reply, Request, Success
+from .hearing import DEAF, Ear, Hearing
+from .jsonrpc import JsonObject, Reply, Request, Success
 from .protocol import (
     META_CAPABILITIES,
     META_CLIENT,
+    META_LOG_LEVEL,
     META_VERSION,
     SUPPORTED_VERSIONS,
     Implementation,
 )
-
-ProgressCallback: TypeAlias = Callable[[float, float | None, str | None], None]
-"""Called with what is done, the total where it is known, and a message where there is one.
-
-A plain function that returns at once: it runs where the transport reads. To do more, let it put
-the numbers into a memory channel that another task reads. What it raises ends the call.
-"""
-
-_BURST: Final = 1000
-_PER_SECOND: Final = 100
-"""A flood of progress reaches a callback at this rate once the burst is used up."""
-
-
-@define
-class _ProgressGate:
-    """Passes on the progress of one leg: only its own, only forward, never a flood."""
-
-    token: str
-    callback: ProgressCallback | None
-    scope: trio.CancelScope
-    failure: Exception | None = None
-    _open: bool = True
-    _reached: float = -math.inf
-    _allowance: float = _BURST
-    _refilled: float = field(factory=trio.current_time)
-
-    def __call__(self, notification: Notification) -> None:
-        params, callback = notification.params, self.callback
-        if not self._open or callback is None or notification.method != "notifications/progress":
-            return
-        done, total, message = map(params.get, ("progress", "total", "message"))
-        if params.get("progressToken") != self.token or not _is_number(done):
-            return
-        if done <= self._reached or not self._admits():
-            return
-        self._reached = done
-        try:
-            callback(
-                done,
-                total if _is_number(total) else None,
-                message if isinstance(message, str) else None,
-            )
-        except Exception as error:  # noqa: BLE001  # a callback may raise anything
-            # It must not hurt the transport's task: it is raised where the call was made.
-            self.close()
-            self.failure = error
-            self.scope.cancel()
-
-    def close(self) -> None:
-        """What comes later belongs to no leg."""
-        self._open = False
-
-    def _admits(self) -> bool:
-        now = trio.current_time()
-        refill = (now - self._refilled) * _PER_SECOND
-        self._allowance = min(self._allowance + refill, _BURST)
-        self._refilled = now
-        if self._allowance < 1:
-            return False
-        self._allowance -= 1
-        return True
-
-
-def _is_number(value: JsonValue) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @frozen
@@ -100,7 +34,7 @@ class Outgoing:
     Attributes:
         method, params, capabilities: as they are sent.
         meta: members for its ``_meta``, besides those that every request has.
-        progress: told of its progress.
+        hearing: who hears what is said before the reply.
         reads: it changes nothing at the server and carries nothing secret, so that it may be
             sent twice.
     """
@@ -109,7 +43,7 @@ class Outgoing:
     params: JsonObject = field(repr=False)
     capabilities: JsonObject
     meta: JsonObject = field(repr=False)
-    progress: ProgressCallback | None = None
+    hearing: Hearing = DEAF
     reads: bool = False
 
 
@@ -153,7 +87,7 @@ class Wire:
     async def _once(self, outgoing: Outgoing) -> JsonObject:
         id = f"{self._tag}-{next(self._numbers)}"
         request = Request(id, outgoing.method, self._params(id, outgoing))
-        result = self._result(await self._exchange(request, outgoing.progress), request)
+        result = self._result(await self._exchange(request, outgoing.hearing), request)
         self.server = server_of(result) or self.server
         return result
 
@@ -164,21 +98,23 @@ class Wire:
             META_CLIENT: self.info.wire(),
             META_CAPABILITIES: outgoing.capabilities,
         }
-        if outgoing.progress is not None:
+        if outgoing.hearing.progress is not None:
             meta["progressToken"] = id
+        if outgoing.hearing.log is not None:
+            meta[META_LOG_LEVEL] = outgoing.hearing.log_level
         return {**outgoing.params, "_meta": meta}
 
-    async def _exchange(self, request: Request, progress: ProgressCallback | None) -> Reply:
+    async def _exchange(self, request: Request, hearing: Hearing) -> Reply:
         reply: Reply | None = None
         scope = trio.move_on_after(self.timeout)
-        gate = _ProgressGate(str(request.id), progress, scope)
+        ear = Ear(str(request.id), hearing, scope, self.timeout)
         with scope:
             try:
-                reply = await self.transport.exchange(request, gate)
+                reply = await self.transport.exchange(request, ear)
             finally:
-                gate.close()
-        if gate.failure is not None:
-            raise gate.failure
+                ear.close()
+        if ear.failure is not None:
+            raise ear.failure
         if reply is None:
             raise LegTimeout(
                 f"{self.transport.name} gave no reply to {request.method} within leg_timeout, "

@@ -7,7 +7,7 @@ basic/patterns/mrtr; basic/index, "ResultType".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, Generic, TypeAlias, TypeVar
 
@@ -17,7 +17,8 @@ from attrs import field, frozen
 from .asked import InputRequest, Origin, Response
 from .asked_round import KINDS, read_questions
 from .call_errors import Kind, RoundsExceeded, quoted
-from .client_messages import CallToolResult, InputRequired
+from .client_carriers import Carrier
+from .client_messages import InputRequired
 from .errors import CallError, InvalidReply, ProtocolError, UsageError
 from .jsonrpc import JsonObject, JsonValue
 from .pacing import Backoff, Schedule, retry_hint
@@ -25,32 +26,6 @@ from .protocol import COMPLETE, INPUT_REQUIRED, META_SERVER, structure
 
 R = TypeVar("R")
 T = TypeVar("T")
-
-
-# -- what can carry rounds --------------------------------------------------------------------
-
-
-@frozen
-class Carrier(Generic[R]):
-    """A method whose results may be interim.
-
-    Attributes:
-        method: the JSON-RPC method.
-        names: the parameter that says what is called.
-        read: makes the complete result; raises ``ProtocolError``.
-    """
-
-    method: str
-    names: str
-    read: Callable[[JsonObject], R]
-
-
-def _read_tool_result(result: JsonObject) -> CallToolResult:
-    present: JsonValue = "structuredContent" in result
-    return structure({**result, "has_structured": present}, CallToolResult, part="result")
-
-
-TOOL_CALL: Final = Carrier("tools/call", "name", _read_tool_result)
 
 
 def read_complete(result: JsonObject, kind: type[T], said_by: str) -> T:

@@ -15,7 +15,6 @@ import trio
 
 from .answering import AuditEntry, Outcome, gather
 from .asked import InputRequest, Response
-from .asked_round import capabilities
 from .call_errors import (
     AnswerInvalid,
     DeadlineExceeded,
@@ -26,9 +25,10 @@ from .call_errors import (
 )
 from .client_messages import InputRequired
 from .client_options import Settings, check_seconds
-from .client_wire import Outgoing, ProgressCallback
+from .client_wire import Outgoing
 from .conversation import Asked, Finished, Rounds, Step, Tally, Waiting
 from .errors import CallError, InvalidReply, UsageError
+from .hearing import DEAF, Hearing
 from .jsonrpc import JsonObject
 from .stored import dump
 
@@ -44,20 +44,20 @@ class Conversation(Generic[R]):
     """
 
     def __init__(
-        self, send: Send, settings: Settings, rounds: Rounds[R], progress: ProgressCallback | None
+        self, send: Send, settings: Settings, rounds: Rounds[R], hearing: Hearing = DEAF
     ) -> None:
         self._send_leg = send
         self._settings = settings
         self._rounds = rounds
-        self._progress = progress
+        self._hearing = hearing
         self._busy = False
 
     @classmethod
     def resumed(
-        cls, send: Send, settings: Settings, rounds: Rounds[R], progress: ProgressCallback | None
+        cls, send: Send, settings: Settings, rounds: Rounds[R], hearing: Hearing = DEAF
     ) -> Conversation[R]:
         """Go on with stored rounds, their questions pending again; see ``Client.load``."""
-        conversation = cls(send, settings, rounds, progress)
+        conversation = cls(send, settings, rounds, hearing)
         try:
             conversation._rounds = rounds.resumed(settings.rules)
         except QuestionRefused as error:
@@ -170,9 +170,9 @@ class Conversation(Generic[R]):
         outgoing = Outgoing(
             rounds.carrier.method,
             leg.params,
-            capabilities(rounds.kinds),
+            self._settings.declared(rounds.kinds),
             rounds.meta,
-            self._progress,
+            self._hearing,
         )
         try:
             with self._before_deadline():

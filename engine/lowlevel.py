@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Final, TypeAlias, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar
 
 from .boundary import TARGETS, Boundary
 from .display import Icon
@@ -24,9 +24,9 @@ from .errors import (
 )
 from .exchange import Exchange, verified_principal
 from .incoming import Incoming, MethodHandler
-from .jsonrpc import JsonObject, JsonValue, Reply, Request, Success, dumps
+from .jsonrpc import JsonObject, JsonValue, Reply, Request, Success
 from .limits import Limits
-from .meta_keys import is_prefixed
+from .meta_keys import check_extensions
 from .middleware import Middleware, around, settled
 from .protocol import (
     COMPLETE,
@@ -111,7 +111,7 @@ class LowLevelServer:
         )
         self.instructions: Final = instructions
         self.limits: Final = limits or Limits()
-        self.extensions: Final = _identified(extensions or {})
+        self.extensions: Final = check_extensions(extensions or {})
         self._named: Final[JsonObject] = {META_SERVER: self.info.wire()}
         self._capabilities: Final[JsonObject] = dict(capabilities or {})
         self._caching: Final[JsonObject] = {"ttlMs": list_ttl_ms, "cacheScope": list_scope}
@@ -238,17 +238,3 @@ def _allowed(method: str, result: JsonObject) -> JsonObject:
         if result.get("inputRequests") is None and result.get("requestState") is None:
             raise UsageError(f"{method} answers input_required without questions and state")
     return result
-
-
-def _identified(extensions: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
-    for name, settings in extensions.items():
-        if not is_prefixed(name):
-            raise UsageError(
-                f"Extension {name!r} needs an identifier with a prefix, such as 'com.example/name'"
-            )
-        if not isinstance(cast(object, settings), dict):
-            raise UsageError(
-                f"The settings of extension {name!r} must be an object, if an empty one"
-            )
-        dumps(settings)
-    return dict(extensions)

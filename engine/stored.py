@@ -17,8 +17,9 @@ from attrs import frozen
 
 from .asked_round import KINDS
 from .call_errors import Kind, UnreadableDump, quoted
+from .client_carriers import CARRIERS
 from .client_messages import InputRequired
-from .conversation import TOOL_CALL, Carrier, Finished, Rounds, Tally, read_interim
+from .conversation import Finished, Rounds, Tally, read_interim
 from .errors import CallError, UsageError
 from .exchange import ClientTransport, FullyNamed
 from .jsonrpc import InvalidJson, JsonObject, dumps, loads
@@ -28,7 +29,6 @@ from .protocol import INPUT_REQUIRED
 NAME: Final = "antiphon/conversation"
 VERSION: Final = 1
 
-_CARRIERS: Final[dict[str, Carrier[Any]]] = {TOOL_CALL.method: TOOL_CALL}
 _DIGEST_BYTES: Final = 16
 
 N = TypeVar("N", int, float)
@@ -172,7 +172,7 @@ def _restored(
     interim = None
     if payload.interim is not None:
         interim = read_interim(_object(payload.interim, limits), "the dump")
-    carrier = _CARRIERS.get(payload.method)
+    carrier = CARRIERS.get(payload.method)
     if carrier is None:
         raise ValueError("its method is not known")
     target = _object(payload.target, limits)

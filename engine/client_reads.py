@@ -1,0 +1,196 @@
+"""What a client asks a server that has no rounds: discovery, lists, suggestions.
+
+Specification: server/discover, server/utilities/pagination, server/utilities/completion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar, Unpack
+
+import trio
+from attrs import frozen
+
+from .call_errors import quoted
+from .client_messages import (
+    CompleteResult,
+    Discovery,
+    Prompt,
+    PromptPage,
+    Resource,
+    ResourcePage,
+    ResourceTemplate,
+    ResourceTemplatePage,
+    Suggestions,
+    Tool,
+    ToolPage,
+)
+from .client_options import ClientOptions, Settings, check_seconds
+from .client_wire import Outgoing, Wire
+from .conversation import read_complete
+from .errors import UsageError
+from .exchange import ClientTransport, TransportLost
+from .jsonrpc import JsonObject
+from .listing import Fetch, Listing, Page
+from .stored import home_of
+
+T = TypeVar("T")
+
+
+@frozen
+class PromptRef:
+    """A prompt, as something whose arguments are completed."""
+
+    name: str
+
+    def wire(self) -> JsonObject:
+        """The JSON form."""
+        return {"type": "ref/prompt", "name": self.name}
+
+
+@frozen
+class TemplateRef:
+    """A template of resources, as something whose variables are completed."""
+
+    uri_template: str
+
+    def wire(self) -> JsonObject:
+        """The JSON form."""
+        return {"type": "ref/resource", "uri": self.uri_template}
+
+
+class ReadingClient:
+    """What a client asks that has no rounds; the rest of it is :class:`~.client.Client`.
+
+    Calls may run concurrently, from any number of tasks. Each raises, besides what its own
+    documentation says: ServerError, LegTimeout, TransportLost, InvalidReply, and UsageError once
+    the client is closed.
+    """
+
+    def __init__(self, transport: ClientTransport, **options: Unpack[ClientOptions]) -> None:
+        """Make a client of a transport that somebody else keeps open.
+
+        Args:
+            transport: what carries the requests.
+            options: see :class:`~.client_options.Settings`.
+
+        Raises:
+            UsageError: an option makes no sense.
+        """
+        self._settings = settings = Settings(**options)
+        timeout = check_seconds("leg_timeout", settings.leg_timeout)
+        self._wire = Wire(transport, settings.client_info, timeout)
+        self._kinds = settings.callbacks.kinds - settings.refused
+        self._home = home_of(transport)
+        self._closed = False
+        self._closer: Callable[[], Awaitable[None]] | None = None
+
+    @property
+    def name(self) -> str:
+        """How the server names itself; before its first reply, the target's name."""
+        return self._wire.server or self._wire.transport.name
+
+    async def aclose(self) -> None:
+        """Close the client, and the transport where the client was connected into a nursery.
+
+        Calls that are still running may end with TransportLost.
+        """
+        self.close()
+        if self._closer is not None:
+            await self._closer()
+        else:
+            await trio.lowlevel.checkpoint()
+
+    def close(self) -> None:
+        """Take no further request; for those who own the transport."""
+        self._closed = True
+
+    def close_by(self, closer: Callable[[], Awaitable[None]]) -> None:
+        """Let :meth:`aclose` wait for this; for those who own the transport."""
+        self._closer = closer
+
+    # -- plain requests -----------------------------------------------------------------------
+
+    async def discover(self) -> Discovery:
+        """Ask what the server is and can do (server/discover)."""
+        return await self._plain("server/discover", {}, Discovery)
+
+    def list_tools(self) -> Listing[Tool]:
+        """The tools: ``await client.list_tools()``, or ``async for tool in ...``."""
+
+        async def fetch(cursor: str | None) -> Page[Tool]:
+            page = await self._page("tools/list", cursor, ToolPage)
+            return page.tools, page.next_cursor
+
+        return self._listing("tool list", fetch)
+
+    def list_prompts(self) -> Listing[Prompt]:
+        """The prompts, as :meth:`list_tools`."""
+
+        async def fetch(cursor: str | None) -> Page[Prompt]:
+            page = await self._page("prompts/list", cursor, PromptPage)
+            return page.prompts, page.next_cursor
+
+        return self._listing("prompt list", fetch)
+
+    def list_resources(self) -> Listing[Resource]:
+        """The resources that can be read as they are, as :meth:`list_tools`."""
+
+        async def fetch(cursor: str | None) -> Page[Resource]:
+            page = await self._page("resources/list", cursor, ResourcePage)
+            return page.resources, page.next_cursor
+
+        return self._listing("resource list", fetch)
+
+    def list_resource_templates(self) -> Listing[ResourceTemplate]:
+        """The templates of resources, as :meth:`list_tools`."""
+
+        async def fetch(cursor: str | None) -> Page[ResourceTemplate]:
+            page = await self._page("resources/templates/list", cursor, ResourceTemplatePage)
+            return page.resource_templates, page.next_cursor
+
+        return self._listing("resource template list", fetch)
+
+    def _listing(self, what: str, fetch: Fetch[T]) -> Listing[T]:
+        return Listing(fetch, self._settings.limits, f"The {what} of {quoted(self.name)}")
+
+    async def _page(self, method: str, cursor: str | None, kind: type[T]) -> T:
+        return await self._plain(method, {} if cursor is None else {"cursor": cursor}, kind)
+
+    async def complete(
+        self,
+        ref: PromptRef | TemplateRef,
+        argument: str,
+        value: str,
+        others: Mapping[str, str] | None = None,
+    ) -> Suggestions:
+        """Ask for suggestions (completion/complete).
+
+        Args:
+            ref: ``PromptRef(name)`` or ``TemplateRef(uri_template)``.
+            argument: the argument or variable that is being filled in.
+            value: what was typed so far.
+            others: those that are filled in already.
+        """
+        params: JsonObject = {
+            "ref": ref.wire(),
+            "argument": {"name": argument, "value": value},
+        }
+        if others:
+            params["context"] = {"arguments": {**others}}
+        return (await self._plain("completion/complete", params, CompleteResult)).completion
+
+    async def _plain(self, method: str, params: JsonObject, kind: type[T]) -> T:
+        outgoing = Outgoing(method, params, self._settings.declared(self._kinds), {}, reads=True)
+        try:
+            result = await self.send(outgoing)
+        except TransportLost:
+            # It only reads, so that it may be asked twice; a tool call never is.
+            result = await self.send(outgoing)
+        return read_complete(result, kind, f"{method} of {quoted(self.name)}")
+
+    async def send(self, outgoing: Outgoing) -> JsonObject:
+        """Send one request; the result of its reply."""
+        if self._closed:
+            raise UsageError("This client is closed; open another one")
+        return await self._wire.send(outgoing)

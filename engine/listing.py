@@ -1,0 +1,73 @@
+"""A list that a server gives in pages, taken one page at a time.
+
+Specification: server/utilities/pagination.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Generator
+from typing import Generic, TypeAlias, TypeVar
+
+from .errors import InvalidReply
+from .limits import Limits, raising
+
+T = TypeVar("T")
+
+Page: TypeAlias = tuple[list[T], str | None]
+"""The items of a page, and the cursor of the next one if there is one."""
+
+Fetch: TypeAlias = Callable[[str | None], Awaitable[Page[T]]]
+"""Asks for the page behind a cursor; None for the first."""
+
+
+class Listing(Generic[T]):
+    """The items of a list: ``await`` it for all of them, or take them by ``async for``.
+
+    A page is asked for when its first item is wanted. What changes at the server meanwhile may
+    show or not. A listing is used once.
+
+    Raises, as it goes:
+        InvalidReply: the pages lead back to each other, or hold more than limit ``listed``.
+    """
+
+    def __init__(self, fetch: Fetch[T], limits: Limits, what: str) -> None:
+        """``what`` names the list in errors."""
+        self._fetch = fetch
+        self._left = limits.listed
+        self._what = what
+        self._items: deque[T] = deque()
+        self._cursor: str | None = None
+        self._seen: set[str] = set()
+        self._over = False
+
+    def __await__(self) -> Generator[None, None, list[T]]:
+        """All items, in the server's order."""
+        return self._all().__await__()
+
+    async def _all(self) -> list[T]:
+        return [item async for item in self]
+
+    def __aiter__(self) -> Listing[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        while not self._items:
+            if self._over:
+                raise StopAsyncIteration
+            await self._turn()
+        return self._items.popleft()
+
+    async def _turn(self) -> None:
+        items, following = await self._fetch(self._cursor)
+        self._left -= max(len(items), 1)
+        if following is None:
+            self._over = True
+        elif following in self._seen:
+            raise InvalidReply(f"{self._what} leads back to an earlier page")
+        elif self._left <= 0:
+            raise InvalidReply(f"{self._what} passes limit listed {raising('listed')}")
+        else:
+            self._seen.add(following)
+        self._cursor = following
+        self._items.extend(items)
