@@ -14,7 +14,7 @@ from .errors import MissingCapability, UsageError
 from .exchange import Principal
 from .jsonrpc import JsonObject, JsonValue, Notification
 from .outcomes import Event
-from .protocol import LOG_LEVELS, Implementation, LogLevel
+from .protocol import LOG_LEVELS, Implementation, LogLevel, is_at_least
 from .questions import Reading, Single, lacking
 from .schema import plain
 
@@ -128,7 +128,7 @@ class Call(Generic[Args_co]):
             raise UsageError(f"There is no log level {level!r}; there are {', '.join(LOG_LEVELS)}")
         if self.log_level is None or self._notify is None:
             return
-        if LOG_LEVELS.index(level) < LOG_LEVELS.index(self.log_level):
+        if not is_at_least(level, self.log_level):
             return
         params: JsonObject = {"level": level, "data": plain(data)}
         if logger is not None:

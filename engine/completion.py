@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeAlias, cast
 
 import trio
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 
 from .call import Call
 from .errors import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError, UsageError
@@ -64,16 +64,14 @@ class Complete:
     """
 
     suggest: Completer
-    _takes_call: bool = field(init=False)
+    _takes_call: bool = field(
+        init=False, default=Factory(lambda self: _takes_call(self.suggest), takes_self=True)
+    )
 
     def __attrs_post_init__(self) -> None:
         call = getattr(self.suggest, "__call__", None)  # noqa: B004  # of an object, too
         if not any(map(inspect.iscoroutinefunction, (self.suggest, call))):
             raise UsageError("Complete(...) takes an `async def (value, others)` function")
-
-    @_takes_call.default
-    def _reads_signature(self) -> bool:
-        return callable(self.suggest) and len(inspect.signature(self.suggest).parameters) > 2
 
     async def __call__(
         self, value: str, others: Mapping[str, str], call: Call[Any]
@@ -81,6 +79,10 @@ class Complete:
         """What it suggests."""
         suggest = cast("Callable[..., _Suggested]", self.suggest)
         return await (suggest(value, others, call) if self._takes_call else suggest(value, others))
+
+
+def _takes_call(suggest: object) -> bool:
+    return callable(suggest) and len(inspect.signature(suggest).parameters) > 2
 
 
 def options(values: Sequence[str]) -> Complete:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Final, TypeAlias, TypeGuard, cast
+from typing import Final, TypeAlias, TypeGuard
 
 import trio
 from attrs import define, field, frozen
 
 from .jsonrpc import JsonValue, Notification
-from .protocol import LOG_LEVELS, LogLevel
+from .protocol import LogLevel, is_at_least, is_log_level
 
 ProgressCallback: TypeAlias = Callable[[float, float | None, str | None], None]
 """Called with what is done, the total where it is known, and a message where there is one.
@@ -112,14 +112,13 @@ class Ear:
     def _message(self, notification: Notification) -> None:
         callback, params = self.hearing.log, notification.params
         level, logger = params.get("level"), params.get("logger")
-        if callback is None or level not in LOG_LEVELS or "data" not in params:
+        if callback is None or not is_log_level(level) or "data" not in params:
             return
-        known = cast(LogLevel, level)
-        if LOG_LEVELS.index(known) < LOG_LEVELS.index(self.hearing.log_level):
+        if not is_at_least(level, self.hearing.log_level):
             return
         if self._admits():
             named = logger if isinstance(logger, str) else None
-            self._tell(lambda: callback(LogMessage(known, params["data"], named)))
+            self._tell(lambda: callback(LogMessage(level, params["data"], named)))
 
     def _tell(self, tell: Callable[[], None]) -> None:
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin
+from typing import Any, Final, Literal, TypeGuard, TypeVar, Union, cast, get_args, get_origin
 
 import attrs
 from attrs import field, frozen
@@ -37,6 +37,18 @@ CacheScope = Literal["public", "private"]
 LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 LOG_LEVELS: Final[tuple[LogLevel, ...]] = get_args(LogLevel)
 """From the least severe to the most (specification, server/utilities/logging)."""
+
+
+def is_log_level(value: object) -> TypeGuard[LogLevel]:
+    """Whether it names a level."""
+    return value in LOG_LEVELS
+
+
+def is_at_least(level: LogLevel, floor: LogLevel) -> bool:
+    """Whether a level is as severe as ``floor``, or more."""
+    return LOG_LEVELS.index(level) >= LOG_LEVELS.index(floor)
+
+
 COMPLETE: Final = "complete"
 INPUT_REQUIRED: Final = "input_required"
 
@@ -332,7 +344,7 @@ def read_meta(params: JsonObject) -> RequestMeta:
             INVALID_PARAMS, 'Invalid params: "progressToken" must be a string or an integer'
         )
     level = raw.get(META_LOG_LEVEL)
-    if level is not None and level not in LOG_LEVELS:
+    if level is not None and not is_log_level(level):
         raise ProtocolError(
             INVALID_PARAMS,
             f'Invalid params: _meta["{META_LOG_LEVEL}"] must be one of {", ".join(LOG_LEVELS)}',
@@ -343,5 +355,5 @@ def read_meta(params: JsonObject) -> RequestMeta:
         structure(client, Implementation, part="clientInfo") if client is not None else None,
         token,
         raw,
-        cast("LogLevel | None", level),
+        level,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 
 from .carrier import Carrier
 from .content import tool_error, tool_result
@@ -41,12 +41,9 @@ class ToolEntry(Carrier):
     validator: Validator = field(repr=False)
     results: Validator | None = field(default=None, repr=False)
     needs: JsonObject = field(factory=dict[str, JsonValue])
-    mirrored: tuple[Mirrored, ...] = field(init=False, repr=False)
-
-    @mirrored.default
-    def _mirrored(self) -> tuple[Mirrored, ...]:
-        schema = self.description.get("inputSchema")
-        return mirrored_parameters(schema, f"Tool {self.name}") if isinstance(schema, dict) else ()
+    mirrored: tuple[Mirrored, ...] = field(
+        init=False, repr=False, default=Factory(lambda self: _mirrored(self), takes_self=True)
+    )
 
     @property
     def key(self) -> str:
@@ -80,3 +77,8 @@ class ToolEntry(Carrier):
         """A result too: a model can mend its arguments."""
         del target
         return tool_error(message)
+
+
+def _mirrored(tool: ToolEntry) -> tuple[Mirrored, ...]:
+    schema = tool.description.get("inputSchema")
+    return mirrored_parameters(schema, f"Tool {tool.name}") if isinstance(schema, dict) else ()

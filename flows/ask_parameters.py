@@ -85,7 +85,7 @@ class Answerable:
     def holds(self, value: object) -> bool:
         """Whether a value is what the question would be answered by."""
         if isinstance(self.sample, Form):
-            return isinstance(value, cast("Form[Any]", self.sample).answer)
+            return isinstance(value, self.sample.answer)
         return isinstance(value, _VALUES[type(self.sample)])
 
     def reread(self, response: JsonObject) -> Reading[Any]:
