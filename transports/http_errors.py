@@ -10,7 +10,6 @@ from typing import Final
 
 from ..engine.errors import (
     HEADER_MISMATCH,
-    INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
@@ -34,14 +33,14 @@ STATUS: Final[Mapping[int, int]] = {
     MISSING_CAPABILITY: 400,
     UNSUPPORTED_VERSION: 400,
     METHOD_NOT_FOUND: 404,
-    INTERNAL_ERROR: 500,
     BUSY: 503,
 }
 """The HTTP status of a JSON-RPC error code.
 
 The specification asks for 400 where ``_meta`` is malformed, which is -32602 like every other
-fault of the parameters. A code that is not listed is an application's own: the exchange itself
-went well, so its status is 200.
+fault of the parameters. A code that is not listed is an application's own, and -32603 is how a
+prompt or a resource says that it failed: the exchange itself went well, so its status is 200.
+Official clients read an error with another status than 400 as one of the transport.
 """
 
 

@@ -5,6 +5,7 @@
 
 from antiphon import Server, http_app
 from tests.conformance.asking_tools import add_asking_tools
+from tests.conformance.beyond import add_beyond
 from tests.conformance.plain_tools import add_plain_tools
 from tests.conformance.prompts import add_prompts
 from tests.conformance.resources import add_resources
@@ -14,4 +15,5 @@ add_plain_tools(server)
 add_asking_tools(server)
 add_prompts(server)
 add_resources(server)
+add_beyond(server)
 app = http_app(server)

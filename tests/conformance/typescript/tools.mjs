@@ -1,11 +1,11 @@
-// Tools that answer at once: discovery, lists, content, errors, progress, cancellation.
+// Tools that answer at once: discovery, lists, content, errors.
 
 import assert from 'node:assert/strict';
 
 import { clientWith, REVISION, textOf } from './people.mjs';
 
 export async function the_revision_is_negotiated(connect) {
-  const client = await connect(clientWith({}, { versionNegotiation: { mode: 'auto' } }));
+  const client = await connect(clientWith({}, { versionNegotiation: { mode: 'auto' } }), {});
   assert.equal(client.getNegotiatedProtocolVersion(), REVISION);
   assert.equal(client.getServerVersion().name, 'antiphon-conformance');
 }
@@ -47,29 +47,6 @@ export async function a_header_repeats_an_argument(connect) {
   await client.listTools(); // it is the list that says so
   const result = await client.callTool({ name: 'test_x_mcp_header', arguments: { region: 'é 1' } });
   assert.match(textOf(result), /é 1/);
-}
-
-export async function progress_is_told_in_order(connect) {
-  const client = await connect(clientWith());
-  const steps = [];
-  await client.callTool(
-    { name: 'test_tool_with_progress' },
-    { onprogress: step => steps.push([step.progress, step.total]) },
-  );
-  assert.deepEqual(steps, [[0, 100], [50, 100], [100, 100]]);
-}
-
-export async function a_cancelled_call_leaves_the_others_alone(connect) {
-  const client = await connect(clientWith());
-  const leave = new AbortController();
-  const cancelled = client.callTool(
-    { name: 'test_tool_with_progress' },
-    { signal: leave.signal, onprogress: () => leave.abort('enough') },
-  );
-  const other = client.callTool({ name: 'test_tool_with_progress' });
-  await assert.rejects(cancelled, /enough/);
-  assert.match(textOf(await other), /reported/);
-  assert.match(textOf(await client.callTool({ name: 'test_simple_text' })), /simple/);
 }
 
 export async function a_hundred_calls_at_once_each_have_their_answer(connect) {
