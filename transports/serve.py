@@ -17,7 +17,7 @@ import trio
 from ..engine.errors import UsageError
 from ..engine.exchange import RequestHandler
 from .cli_exits import Exit
-from .cli_options import ServeOptions
+from .cli_serve_options import ServeOptions
 from .cli_screen import write_line
 
 if TYPE_CHECKING:

@@ -106,12 +106,15 @@ export async function a_prompt_asks_and_is_answered(connect) {
 
 export async function a_declined_prompt_is_an_error(connect) {
   const people = { elicitation: () => ({ action: 'decline' }) };
-  await assert.rejects(get(connect, ASKING, people), /declined/);
+  await assert.rejects(get(connect, ASKING, people), { code: -32603, message: /declined/ });
 }
 
 export async function a_cancelled_prompt_is_an_error(connect) {
   const people = { elicitation: () => ({ action: 'cancel' }) };
-  await assert.rejects(get(connect, ASKING, people), /without answering/);
+  await assert.rejects(get(connect, ASKING, people), {
+    code: -32603,
+    message: /without answering/,
+  });
 }
 
 export async function a_prompt_without_anybody_to_ask_is_an_error(connect) {

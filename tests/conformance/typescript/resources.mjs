@@ -141,7 +141,7 @@ export async function a_template_asks_and_is_answered(connect) {
 
 export async function a_declined_read_is_an_error(connect) {
   const people = { elicitation: () => ({ action: 'decline' }) };
-  await assert.rejects(read(connect, 'greeting://en', people), /declined/);
+  await assert.rejects(read(connect, 'greeting://en', people), { code: -32603, message: /declined/ });
 }
 
 export async function a_read_without_anybody_to_ask_is_an_error(connect) {
