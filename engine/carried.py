@@ -106,36 +106,35 @@ class CarriedCall:
         return await self._round(call, origin, resumed)
 
     async def _round(self, call: Call[Any], origin: Origin, resumed: Resumed | None) -> JsonObject:
-        most = self.server.limits.handler_seconds
-        with trio.move_on_after(most) as patience:
-            return await self._outcome(call, origin, resumed)
-        if patience.cancelled_caught:
-            extra = {"flow_id": call.flow_id, "round": call.round}
-            text = "%s %r passed limit handler_seconds %s"
-            how = raising("handler_seconds")
-            _log.warning(text, origin.method, self.target, how, extra=extra)
-        return self._failed(
-            f"{self.carrier.name} took longer than {most:g} seconds, which is limit "
-            "handler_seconds of this server."
-        )
-
-    async def _outcome(
-        self, call: Call[Any], origin: Origin, resumed: Resumed | None
-    ) -> JsonObject:
+        patience = trio.CancelScope()
+        patience.deadline = trio.current_time() + self.server.limits.handler_seconds
+        message, failed = "", False
         try:
-            outcome = await Round(self.carrier.machine, call, self.server.limits).run(
-                resumed, self.params.input_responses or {}
-            )
-            if isinstance(outcome, Suspended):
-                return self._interim(outcome, call, origin)
-            if not isinstance(outcome, Failed):
-                return self._done(outcome)
-            message = outcome.message
-        except Exception as error:  # noqa: BLE001  # a handler may raise anything
-            message = self._told(error, call)
+            with patience:
+                outcome = await Round(self.carrier.machine, call, self.server.limits).run(
+                    resumed, self.params.input_responses or {}
+                )
+                if isinstance(outcome, Suspended):
+                    return self._interim(outcome, call, origin)
+                if not isinstance(outcome, Failed):
+                    return self._done(outcome)
+                message = outcome.message
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # a handler may raise anything
+            message, failed = self._told(error, call), True
+        if patience.cancelled_caught or (failed and patience.cancel_called):
+            message = self._too_late(call)
         return self._failed(message)
 
-    def _told(self, error: Exception, call: Call[Any]) -> str:
+    def _too_late(self, call: Call[Any]) -> str:
+        extra = {"flow_id": call.flow_id, "round": call.round}
+        noun, name, how = self.carrier.noun, self.carrier.name, raising("handler_seconds")
+        _log.warning("%s %r passed limit handler_seconds %s", noun, name, how, extra=extra)
+        return (
+            f"{name} took longer than {self.server.limits.handler_seconds:g} seconds, which is "
+            "limit handler_seconds of this server."
+        )
+
+    def _told(self, error: Exception | SystemExit, call: Call[Any]) -> str:
         """What a client reads of an exception; raises ProtocolError where a code says it."""
         if (missing := lone(error, MissingCapability)) is not None:
             raise missing from None

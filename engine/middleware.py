@@ -7,11 +7,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeAlias, cast
 
+import trio
 from attrs import evolve
 
 from .errors import INTERNAL_ERROR, ProtocolError, UsageError, lone
 from .exchange import Exchange
-from .jsonrpc import Failure, Reply, Request, Success, failure
+from .jsonrpc import Failure, Reply, Request, Success
 
 _log = logging.getLogger("antiphon.server")
 
@@ -28,11 +29,25 @@ async def settled(proceed: Proceed, request: Request, exchange: Exchange) -> Rep
     """Serve a request; every fault becomes a reply, and only cancellation is raised."""
     try:
         return await proceed(request, exchange)
-    except Exception as error:  # noqa: BLE001  # our own fault; the next request is served
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # the next request is served
         if (told := lone(error, ProtocolError)) is not None:
-            return failure(told, request.id)
-        _log.error("%s could not be served", request.method, exc_info=error)
+            # Its own id may be that of another message, which a handler has read.
+            return Failure(request.id, told.code, told.message, told.data)
+        _log.error("%.100r could not be served", request.method, exc_info=error)
         return Failure(request.id, INTERNAL_ERROR, "Internal error")
+    except BaseExceptionGroup as group:
+        raise _cancellation(group, request) from None
+
+
+def _cancellation(
+    group: BaseExceptionGroup[BaseException], request: Request
+) -> BaseExceptionGroup[BaseException]:
+    """What is to be raised where a task of a nursery failed while it was cancelled."""
+    cancelled, rest = group.split(trio.Cancelled)
+    if cancelled is None or not (rest is None or isinstance(rest, Exception)):
+        return group  # an interrupt from the keyboard is nobody's to keep
+    _log.error("%.100r failed while it was cancelled", request.method, exc_info=rest)
+    return cancelled
 
 
 def around(middleware: Sequence[Middleware], innermost: Proceed) -> Proceed:

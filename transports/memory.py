@@ -49,8 +49,9 @@ async def open_memory(
 ) -> AsyncGenerator[MemoryTransport, None]:
     """A transport to a server object whose lifespan is held open, for the length of a block.
 
-    Calls that other tasks still make at its end are cancelled, and raise TransportLost there;
-    then the lifespan ends. The arguments are those of :class:`MemoryTransport`.
+    Where the server has a lifespan, calls that other tasks still make at its end are cancelled,
+    and raise TransportLost there; then the lifespan ends. The arguments are those of
+    :class:`MemoryTransport`.
     """
     async with holding(server) as held:
         transport = MemoryTransport(server, principal, limits)
@@ -76,9 +77,11 @@ class MemoryTransport:
     limits: Limits = DEFAULT_LIMITS
     name: str = field(init=False)
     _held: Held = field(factory=Held, init=False, repr=False)
+    _lives: bool = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         self.name = self.server.name
+        self._lives = has_lifespan(self.server)
 
     def hold(self, held: Held) -> None:
         """Serve within a run of the server."""
@@ -91,24 +94,29 @@ class MemoryTransport:
             UsageError: the server has a lifespan, and it is not held open.
         """
         await trio.lowlevel.checkpoint()
-        if not self._held.open and has_lifespan(self.server):
+        if self._lives and not self._held.open:
             raise UsageError(
                 f"{self.name} has a lifespan, which is not open: give open_client the server, or "
                 "a transport of open_memory(server) within its block"
             )
         sent = write_message(request)
         line = _Line(self._arrived, on_notification)
-        with self._held.call() as call:
-            try:
-                reply = await self._served(sent, request, line.notify)
-            finally:
-                line.close()
-        if call.cancelled_caught:
-            raise TransportLost(f"{self.name} was closed during the call", sent=True)
+        try:
+            serve = self._within_the_run if self._lives else self._served
+            reply = await serve(sent, request, line.notify)
+        finally:
+            line.close()
         arrived = self._arrived(reply)
         if not isinstance(arrived, Success | Failure):
             raise InvalidReply(f"{self.name} answered with something that is no reply")
         return arrived
+
+    async def _within_the_run(
+        self, sent: bytes, request: Request, notify: Callable[[Notification], Awaitable[None]]
+    ) -> Reply:
+        with self._held.call():
+            return await self._served(sent, request, notify)
+        raise TransportLost(f"{self.name} was closed during the call", sent=True)
 
     async def _served(
         self, sent: bytes, request: Request, notify: Callable[[Notification], Awaitable[None]]
