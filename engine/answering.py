@@ -36,6 +36,7 @@ class AuditEntry:
     """What became of one question.
 
     Attributes:
+        at: when, on the wall clock, in seconds since the epoch.
         origin: the server, the target as this program named it, the method and the tool.
         round: which round with questions it was part of, from 1.
         key: the question's name within its round.
@@ -47,6 +48,7 @@ class AuditEntry:
         answer: what is sent to the server, where anything is. Not in the repr.
     """
 
+    at: float
     origin: Origin
     round: int
     key: str

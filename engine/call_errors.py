@@ -111,18 +111,22 @@ class ServerError(CallError, PeerError):
         data: what the server added, or None.
     """
 
-    def __init__(self, code: int, message: str, data: JsonValue = None) -> None:
+    def __init__(
+        self, code: int, message: str, data: JsonValue = None, *, advice: str = ""
+    ) -> None:
+        """``advice`` is what the client makes of it, for the end of the text."""
         self.code = code
         self.message = message
         self.data = data
         told = printable(message[:_MESSAGE_CHARACTERS])
-        super().__init__(f"The server answered with error {code}: {told}{self._advice()}")
+        told += advice or self._advice()
+        super().__init__(f"The server answered with error {code}: {told}")
 
     def _advice(self) -> str:
         if self.code == HEADER_MISMATCH:
             return (
-                " (a tool whose schema says x-mcp-header wants headers that this client does not "
-                "send; such a tool can be called over stdio)"
+                " (either what stands between has changed the headers, or the server's list of "
+                "tools does not say which headers it wants, by x-mcp-header)"
             )
         needed = self.data.get("requiredCapabilities") if isinstance(self.data, dict) else None
         if self.code != MISSING_CAPABILITY or not isinstance(needed, dict):

@@ -106,8 +106,8 @@ class CarriedCall:
         return await self._round(call, origin, resumed)
 
     async def _round(self, call: Call[Any], origin: Origin, resumed: Resumed | None) -> JsonObject:
-        patience = trio.CancelScope()
-        patience.deadline = trio.current_time() + self.server.limits.handler_seconds
+        seconds = self.server.limits.handler_seconds
+        patience = trio.CancelScope(deadline=trio.current_time() + seconds)
         message, failed = "", False
         try:
             with patience:

@@ -25,11 +25,14 @@ class Carrier(Generic[R]):
         method: the JSON-RPC method.
         names: the parameter that says what is called.
         read: makes the complete result; raises ``ProtocolError``.
+        reads: whether a first request changes nothing at the server, so that it may be sent
+            twice.
     """
 
     method: str
     names: str
     read: Callable[[JsonObject], R]
+    reads: bool = False
 
 
 def _tool_result(result: JsonObject) -> CallToolResult:
@@ -46,8 +49,8 @@ def _read_result(result: JsonObject) -> ReadResourceResult:
 
 
 TOOL_CALL: Final = Carrier("tools/call", "name", _tool_result)
-PROMPT_GET: Final = Carrier("prompts/get", "name", _prompt_result)
-RESOURCE_READ: Final = Carrier("resources/read", "uri", _read_result)
+PROMPT_GET: Final = Carrier("prompts/get", "name", _prompt_result, reads=True)
+RESOURCE_READ: Final = Carrier("resources/read", "uri", _read_result, reads=True)
 
 CARRIERS: Final[Mapping[str, Carrier[Any]]] = {
     carrier.method: carrier for carrier in (TOOL_CALL, PROMPT_GET, RESOURCE_READ)

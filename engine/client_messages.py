@@ -12,7 +12,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from .errors import ProtocolError
+from .errors import InvalidReply, ProtocolError, printable
 from .jsonrpc import JsonObject, JsonValue
 from .protocol import META_SERVER, CacheScope, Implementation, structure
 
@@ -211,11 +211,14 @@ class ResourceContents:
         """The contents as bytes: text in UTF-8.
 
         Raises:
-            ValueError: the server sent a blob that is no Base64.
+            InvalidReply: the server sent a blob that is no Base64.
         """
-        if self.blob is not None:
+        if self.blob is None:
+            return (self.text or "").encode()
+        try:
             return base64.b64decode(self.blob, validate=True)
-        return (self.text or "").encode()
+        except ValueError:
+            raise InvalidReply(f"The blob of {printable(self.uri)[:200]} is no Base64") from None
 
 
 @frozen

@@ -21,6 +21,8 @@ from .limits import Limits
 from .meta_keys import check_extensions
 from .pacing import Backoff, Schedule
 from .protocol import LOG_LEVELS, Implementation, LogLevel
+from .reconnecting import RECONNECT
+from .retrying import RetryPolicy
 
 ANTIPHON: Final = Implementation("antiphon", "0.1.0")
 
@@ -39,6 +41,8 @@ class ClientOptions(TypedDict, total=False):
     leg_timeout: float | None
     people_timeout: float | None
     schedule: Schedule
+    retry: RetryPolicy | None
+    reconnect: RetryPolicy | None
     log: LogCallback | None
     log_level: LogLevel
     extensions: Mapping[str, JsonObject]
@@ -64,6 +68,8 @@ class Settings:
         leg_timeout: seconds for each request on the wire, never for a person; None for no end.
         people_timeout: seconds for all callbacks of one call together; None for no end.
         schedule: when to ask again a server that is not ready.
+        retry: when a request that failed is sent again, where that does no harm; None for never.
+        reconnect: when a lost subscription is made again; None for never.
         log: a plain function for the log messages of servers; without it none are asked for.
         log_level: from which level on they are asked for.
         extensions: those that the client supports, by identifier, with their settings.
@@ -86,6 +92,8 @@ class Settings:
     leg_timeout: float | None = 60.0
     people_timeout: float | None = None
     schedule: Schedule = field(factory=Backoff)
+    retry: RetryPolicy | None = field(factory=RetryPolicy)
+    reconnect: RetryPolicy | None = RECONNECT
     log: LogCallback | None = None
     log_level: LogLevel = "info"
     extensions: Mapping[str, JsonObject] = field(factory=dict[str, JsonObject])

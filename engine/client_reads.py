@@ -5,13 +5,17 @@ Specification: server/discover, server/utilities/pagination, server/utilities/co
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import TypeVar, Unpack
 
 import trio
 from attrs import frozen
 
 from .call_errors import quoted
+from .change_box import ChangeBox
+from .change_feed import Feed, Listening
+from .changes import Change, OnChange, watched
 from .client_messages import (
     CompleteResult,
     Discovery,
@@ -26,13 +30,17 @@ from .client_messages import (
     ToolPage,
 )
 from .client_options import ClientOptions, Settings, check_seconds
+from .client_subscriptions import Changes, subscription
 from .client_wire import Outgoing, Wire
 from .conversation import read_complete
 from .errors import UsageError
-from .exchange import ClientTransport, TransportLost
+from .exchange import ClientTransport
 from .jsonrpc import JsonObject
 from .listing import Fetch, Listing, Page
+from .reconnecting import Losses
+from .sending import Sender
 from .stored import home_of
+from .subscriptions import LISTEN
 
 T = TypeVar("T")
 
@@ -80,8 +88,10 @@ class ReadingClient:
         self._settings = settings = Settings(**options)
         timeout = check_seconds("leg_timeout", settings.leg_timeout)
         self._wire = Wire(transport, settings.client_info, timeout)
+        self._sender = Sender(self._wire, settings.retry, settings.limits)
         self._kinds = settings.callbacks.kinds - settings.refused
         self._home = home_of(transport)
+        self._on_change: list[OnChange] = []
         self._closed = False
         self._closer: Callable[[], Awaitable[None]] | None = None
 
@@ -116,11 +126,15 @@ class ReadingClient:
         return await self._plain("server/discover", {}, Discovery)
 
     def list_tools(self) -> Listing[Tool]:
-        """The tools: ``await client.list_tools()``, or ``async for tool in ...``."""
+        """The tools: ``await client.list_tools()``, or ``async for tool in ...``.
+
+        Over HTTP, those are left out that cannot be called there: their ``x-mcp-header`` breaks
+        a rule. A warning in the log says which.
+        """
 
         async def fetch(cursor: str | None) -> Page[Tool]:
             page = await self._page("tools/list", cursor, ToolPage)
-            return page.tools, page.next_cursor
+            return self._sender.listed(page.tools), page.next_cursor
 
         return self._listing("tool list", fetch)
 
@@ -180,17 +194,74 @@ class ReadingClient:
             params["context"] = {"arguments": {**others}}
         return (await self._plain("completion/complete", params, CompleteResult)).completion
 
+    # -- changes ------------------------------------------------------------------------------
+
+    def subscribe(
+        self,
+        *,
+        tools: bool = False,
+        prompts: bool = False,
+        resources: bool = False,
+        uris: Collection[str] = (),
+    ) -> AbstractAsyncContextManager[Changes]:
+        """Hear of changes, for the length of a block (subscriptions/listen).
+
+        ``async with client.subscribe(tools=True) as changes`` waits until the server has
+        acknowledged it, then ``async for change in changes`` takes what changes. A stream that
+        is lost is made again by the client's ``reconnect``, and a ``Reconnected`` says so:
+        what changed meanwhile was not told. Leaving the block cancels the subscription.
+
+        Args:
+            tools, prompts, resources: hear when the list changes.
+            uris: resources of which updates are to be heard.
+
+        Raises:
+            UsageError: nothing is asked for, or the uris are no texts.
+        """
+        asked = watched(tools=tools, prompts=prompts, resources=resources, uris=uris)
+        settings = self._settings
+        box = ChangeBox(asked, settings.limits.uri_bytes)
+        feed = Feed(lambda: self.name, asked, self._tell_change, box)
+        outgoing = Outgoing(
+            LISTEN,
+            {"notifications": asked.wire()},
+            settings.declared(self._kinds),
+            {},
+            Listening(feed=feed),
+            reads=True,
+        )
+        return subscription(
+            self._listen, outgoing, feed, Losses(settings.retry, settings.reconnect)
+        )
+
+    def on_change(self, heard: OnChange) -> None:
+        """Have each change that a subscription of this client hears of told, as it arrives.
+
+        ``heard`` is a plain function that returns at once. It is called before whoever iterates
+        is served, and also where what is told waits there already. What it raises ends the
+        subscription.
+        """
+        self._on_change.append(heard)
+
+    def _tell_change(self, change: Change) -> None:
+        for heard in self._on_change:
+            heard(change)
+
+    async def _listen(self, outgoing: Outgoing) -> JsonObject:
+        # Beneath the sender, which would ask again without saying so.
+        self._check_open()
+        return await self._wire.send(outgoing)
+
     async def _plain(self, method: str, params: JsonObject, kind: type[T]) -> T:
         outgoing = Outgoing(method, params, self._settings.declared(self._kinds), {}, reads=True)
-        try:
-            result = await self.send(outgoing)
-        except TransportLost:
-            # It only reads, so that it may be asked twice; a tool call never is.
-            result = await self.send(outgoing)
+        result = await self.send(outgoing)
         return read_complete(result, kind, f"{method} of {quoted(self.name)}")
 
     async def send(self, outgoing: Outgoing) -> JsonObject:
-        """Send one request; the result of its reply."""
+        """Send one request, again where that does no harm; the result of its reply."""
+        self._check_open()
+        return await self._sender.send(outgoing)
+
+    def _check_open(self) -> None:
         if self._closed:
             raise UsageError("This client is closed; open another one")
-        return await self._wire.send(outgoing)

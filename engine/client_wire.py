@@ -13,10 +13,12 @@ from attrs import define, field, frozen
 
 from .call_errors import LegTimeout, ServerError, VersionMismatch
 from .conversation import server_of
-from .errors import UNSUPPORTED_VERSION, InvalidReply
-from .exchange import ClientTransport
-from .hearing import DEAF, Ear, Hearing
-from .jsonrpc import JsonObject, Reply, Request, Success
+from .eras import advice
+from .errors import BUSY, UNSUPPORTED_VERSION, InvalidReply
+from .exchange import ClientTransport, Deferral, Deferred, MirroredRequest
+from .hearing import DEAF, Hearing
+from .jsonrpc import Failure, JsonObject, Reply, Request, Success
+from .mirrored import Mirrored
 from .protocol import (
     META_CAPABILITIES,
     META_CLIENT,
@@ -37,6 +39,7 @@ class Outgoing:
         hearing: who hears what is said before the reply.
         reads: it changes nothing at the server and carries nothing secret, so that it may be
             sent twice.
+        mirrored: parameters that a transport with headers repeats there.
     """
 
     method: str
@@ -45,6 +48,7 @@ class Outgoing:
     meta: JsonObject = field(repr=False)
     hearing: Hearing = DEAF
     reads: bool = False
+    mirrored: tuple[Mirrored, ...] = ()
 
 
 @define
@@ -55,6 +59,8 @@ class Wire:
     info: Implementation
     timeout: float
     server: str | None = None
+    # Whether it has shown that it speaks a revision without a handshake.
+    _modern: bool = False
     _version: str = SUPPORTED_VERSIONS[0]
     # Two processes that share a conversation must not use one id twice.
     _tag: str = field(factory=lambda: secrets.token_hex(4))
@@ -86,7 +92,12 @@ class Wire:
 
     async def _once(self, outgoing: Outgoing) -> JsonObject:
         id = f"{self._tag}-{next(self._numbers)}"
-        request = Request(id, outgoing.method, self._params(id, outgoing))
+        params = self._params(id, outgoing)
+        request = (
+            MirroredRequest(id, outgoing.method, params, outgoing.mirrored)
+            if outgoing.mirrored
+            else Request(id, outgoing.method, params)
+        )
         result = self._result(await self._exchange(request, outgoing.hearing), request)
         self.server = server_of(result) or self.server
         return result
@@ -107,7 +118,7 @@ class Wire:
     async def _exchange(self, request: Request, hearing: Hearing) -> Reply:
         reply: Reply | None = None
         scope = trio.move_on_after(self.timeout)
-        ear = Ear(str(request.id), hearing, scope, self.timeout)
+        ear = hearing.ear(str(request.id), scope, self.timeout)
         with scope:
             try:
                 reply = await self.transport.exchange(request, ear)
@@ -128,8 +139,24 @@ class Wire:
         if reply.id is not None and reply.id != request.id:
             raise InvalidReply(f"{self.transport.name} answered another request than was sent")
         if isinstance(reply, Success):
+            self._modern = self._modern or "resultType" in reply.result
             return reply.result
-        raise ServerError(reply.code, reply.message, reply.data)
+        raise self._error(reply, request.method)
+
+    def _error(self, reply: Failure, method: str) -> ServerError:
+        told = "" if self._modern else advice(method, reply.code)
+        error = ServerError(reply.code, reply.message, reply.data, advice=told)
+        error.deferral = _deferral(reply)
+        return error
+
+
+def _deferral(reply: Failure) -> Deferral | None:
+    if isinstance(reply, Deferred):
+        return reply.deferral
+    # The code is ours, and others may use it for what befell a tool half-way.
+    limit = reply.data.get("limit") if isinstance(reply.data, dict) else None
+    refused = reply.code == BUSY and isinstance(limit, str)
+    return Deferral(unserved=True) if refused else None
 
 
 def _common_version(refusal: ServerError) -> str:

@@ -14,6 +14,7 @@ from typing import Final, Generic, TypeAlias, TypeVar
 import attrs
 from attrs import field, frozen
 
+from .answering import AuditEntry
 from .asked import InputRequest, Origin, Response
 from .asked_round import KINDS, read_questions
 from .call_errors import Kind, RoundsExceeded, quoted
@@ -157,6 +158,7 @@ class Rounds(Generic[R]):
         deadline: on the wall clock, in seconds since the epoch; None for never.
         people: seconds that callbacks have taken so far.
         streak: polls since the last round with questions.
+        trail: what became of every question so far, without its contents and the answers.
         interim: the last interim result.
         step: what is next; None before the first leg.
     """
@@ -172,6 +174,7 @@ class Rounds(Generic[R]):
     people: float = 0.0
     streak: int = 0
     tally: Tally = Tally()
+    trail: tuple[AuditEntry, ...] = field(default=(), repr=False)
     interim: InputRequired | None = field(default=None, repr=False)
     step: Asked | Waiting | Finished[R] | None = field(default=None, repr=False)
 
@@ -250,6 +253,11 @@ class Leg(Generic[R]):
     rounds: Rounds[R]
     params: JsonObject = field(repr=False)
     tally: Tally
+
+    @property
+    def reads(self) -> bool:
+        """Whether it changes nothing at the server and carries no answer and no state."""
+        return self.rounds.carrier.reads and self.params.keys() == self.rounds.target.keys()
 
     def taken(
         self, result: JsonObject, rules: Rules

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import attrs
@@ -26,7 +26,7 @@ from .call_errors import (
 from .client_messages import InputRequired
 from .client_options import Settings, check_seconds
 from .client_wire import Outgoing
-from .conversation import Asked, Finished, Rounds, Step, Tally, Waiting
+from .conversation import Asked, Finished, Leg, Rounds, Step, Tally, Waiting
 from .errors import CallError, InvalidReply, UsageError
 from .hearing import DEAF, Hearing
 from .jsonrpc import JsonObject
@@ -34,6 +34,9 @@ from .stored import dump
 
 R = TypeVar("R")
 Send: TypeAlias = Callable[[Outgoing], Awaitable[JsonObject]]
+Around: TypeAlias = Callable[[bool], AbstractAsyncContextManager[None]]
+"""Entered before a leg is sent, and left when its reply was taken or it failed. It is told whether
+the leg does no harm when it is sent again: a poll, or what only reads."""
 
 
 class Conversation(Generic[R]):
@@ -50,6 +53,7 @@ class Conversation(Generic[R]):
         self._settings = settings
         self._rounds = rounds
         self._hearing = hearing
+        self._around: Around | None = None
         self._busy = False
 
     @classmethod
@@ -94,6 +98,14 @@ class Conversation(Generic[R]):
         return self._rounds.tally
 
     @property
+    def trail(self) -> tuple[AuditEntry, ...]:
+        """What became of every question so far, in this process and those before.
+
+        Without the questions' contents and the answers, which ``audit=`` alone is given.
+        """
+        return self._rounds.trail
+
+    @property
     def deadline(self) -> float | None:
         """On the wall clock, in seconds since the epoch; None for never."""
         return self._rounds.deadline
@@ -107,13 +119,28 @@ class Conversation(Generic[R]):
     def dump(self) -> bytes:
         """The conversation as bytes, for ``Client.load`` in any process.
 
-        Its deadline, rounds, pending questions, state and tally survive. Arguments and state
-        stand in it in the clear.
+        Its deadline, rounds, pending questions, state, tally and trail survive. Arguments and
+        state stand in it in the clear.
 
         Raises:
             UsageError: the call is finished.
         """
         return dump(self._rounds)
+
+    @property
+    def kept(self) -> bool:
+        """Whether a store keeps it, step by step."""
+        return self._around is not None
+
+    def keep_by(self, around: Around | None) -> None:
+        """Let every leg run inside of this; for those who store conversations.
+
+        Raises:
+            UsageError: somebody does so already.
+        """
+        if around is not None and self.kept:
+            raise UsageError(f"The conversation with {self._rounds.origin} is in a store already")
+        self._around = around
 
     async def advance(self, answers: Mapping[str, Any] | None = None) -> Step[R]:
         """Send the next request, and return where that leads.
@@ -173,17 +200,24 @@ class Conversation(Generic[R]):
             self._settings.declared(rounds.kinds),
             rounds.meta,
             self._hearing,
+            leg.reads,
         )
         try:
             with self._before_deadline():
-                result = await self._send_leg(outgoing)
-            self._rounds, step = leg.taken(result, self._settings.rules)
+                async with self._kept(leg):
+                    result = await self._send_leg(outgoing)
+                    self._rounds, step = leg.taken(result, self._settings.rules)
         except CallError as error:
             error.interim = error.interim or rounds.interim
             if isinstance(error, QuestionRefused):
                 self._audit(error.key, error.kind, "refused", rounds.tally.rounds + 1)
             raise
         return step
+
+    def _kept(self, leg: Leg[R]) -> AbstractAsyncContextManager[None]:
+        if self._around is None:
+            return nullcontext()
+        return self._around(leg.reads or isinstance(leg.rounds.step, Waiting))
 
     async def _wait(self, waiting: Waiting) -> None:
         with self._before_deadline():
@@ -268,18 +302,17 @@ class Conversation(Generic[R]):
         question: InputRequest | None = None,
         answer: JsonObject | None = None,
     ) -> None:
-        if self._settings.audit is None:
-            return
         entry = AuditEntry(
+            at=self._settings.clock(),
             origin=self._rounds.origin,
             round=round,
             key=key,
             kind=kind,
             outcome=outcome,
-            question=question,
-            answer=answer,
         )
-        self._settings.audit(entry)
+        self._rounds = attrs.evolve(self._rounds, trail=(*self._rounds.trail, entry))
+        if self._settings.audit is not None:
+            self._settings.audit(attrs.evolve(entry, question=question, answer=answer))
 
 
 def _told(step: Asked | Waiting | Finished[R]) -> Step[R]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 if TYPE_CHECKING:
     from .client_messages import InputRequired
+    from .exchange import Deferral
     from .jsonrpc import JsonValue, RequestId
 
 # The codes of JSON-RPC 2.0 and of the protocol (specification, basic/index, "Error Codes").
@@ -64,9 +65,11 @@ class CallError(AntiphonError):
     Attributes:
         interim: the last interim result of the call, or None where none had come. Its state is
             what another client would need to go on.
+        deferral: the server would not serve the request now; None where it did not say so.
     """
 
     interim: InputRequired | None = None
+    deferral: Deferral | None = None
 
 
 # -- ours -------------------------------------------------------------------------------------

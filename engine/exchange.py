@@ -10,11 +10,12 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from .errors import CallError, WorldError, printable
-from .jsonrpc import Notification, Reply, Request, dumps
+from .jsonrpc import Failure, Notification, Reply, Request, dumps
 from .limits import Limits
+from .mirrored import Mirrored
 
 
 @frozen
@@ -125,6 +126,45 @@ class ClientTransport(Protocol):
             InvalidReply: the server answered with something that is no reply to this request.
         """
         ...
+
+
+@runtime_checkable
+class Mirroring(Protocol):
+    """A client's transport that repeats arguments of tools beside the body: HTTP, in headers.
+
+    Its client leaves tools out of lists that do not say properly which arguments those are
+    (server/tools, "x-mcp-header").
+    """
+
+    mirrors: bool
+    """Whether it does; what stands around another transport says what that one says."""
+
+
+@frozen
+class MirroredRequest(Request):
+    """A ``tools/call`` that such a transport repeats these parameters of, and others do not."""
+
+    mirrored: tuple[Mirrored, ...] = field(default=(), repr=False)
+
+
+@frozen
+class Deferral:
+    """What is known of a request that a server would not serve now.
+
+    Attributes:
+        unserved: whether it certainly did nothing, so that any request may be sent again.
+        after: for how many seconds it wants no request, where it said so.
+    """
+
+    unserved: bool
+    after: float | None = None
+
+
+@frozen
+class Deferred(Failure):
+    """An error reply of which the transport knows that it means "not now"."""
+
+    deferral: Deferral = field(kw_only=True)
 
 
 @runtime_checkable

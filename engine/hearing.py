@@ -6,8 +6,9 @@ Specification: basic/patterns/progress, server/utilities/logging.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
-from typing import Final, TypeAlias, TypeGuard
+from typing import Final, Protocol, TypeAlias, TypeGuard
 
 import trio
 from attrs import define, field, frozen
@@ -42,6 +43,24 @@ LogCallback: TypeAlias = Callable[[LogMessage], None]
 """Called with each log message; a plain function, as :data:`ProgressCallback` is."""
 
 
+class Listener(Protocol):
+    """Hears what is said before one reply.
+
+    Attributes:
+        failure: what is to be raised in place of taking the reply.
+    """
+
+    failure: Exception | None
+
+    def __call__(self, notification: Notification) -> None:
+        """Hear one notification; it raises nothing and returns at once."""
+        ...
+
+    def close(self) -> None:
+        """Hear nothing more."""
+        ...
+
+
 @frozen
 class Hearing:
     """Who hears what is said during a call.
@@ -56,12 +75,24 @@ class Hearing:
     log: LogCallback | None = None
     log_level: LogLevel = "info"
 
+    def ear(self, token: str, scope: trio.CancelScope, timeout: float) -> Listener:
+        """Who hears one leg.
+
+        Args:
+            token: the leg's id, and its progress token.
+            scope: ends the leg.
+            timeout: the seconds that it was given.
+        """
+        return Ear(token, self, scope, timeout)
+
 
 DEAF: Final = Hearing()
 
 _BURST: Final = 1000
 _PER_SECOND: Final = 100
 """A flood reaches a callback at this rate once the burst is used up."""
+
+_MOST: Final = sys.float_info.max
 
 
 @define
@@ -141,4 +172,5 @@ class Ear:
 
 
 def _is_number(value: JsonValue) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    # JSON has integers that no float holds; a callback that divides by one would fail.
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _MOST

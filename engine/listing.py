@@ -5,6 +5,7 @@ Specification: server/utilities/pagination.
 
 from __future__ import annotations
 
+import hashlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator
 from typing import Generic, TypeAlias, TypeVar
@@ -38,7 +39,7 @@ class Listing(Generic[T]):
         self._what = what
         self._items: deque[T] = deque()
         self._cursor: str | None = None
-        self._seen: set[str] = set()
+        self._seen: set[bytes] = set()
         self._over = False
 
     def __await__(self) -> Generator[None, None, list[T]]:
@@ -63,11 +64,16 @@ class Listing(Generic[T]):
         self._left -= max(len(items), 1)
         if following is None:
             self._over = True
-        elif following in self._seen:
+        elif (mark := _mark(following)) in self._seen:
             raise InvalidReply(f"{self._what} leads back to an earlier page")
         elif self._left <= 0:
             raise InvalidReply(f"{self._what} passes limit listed {raising('listed')}")
         else:
-            self._seen.add(following)
+            self._seen.add(mark)
         self._cursor = following
         self._items.extend(items)
+
+
+def _mark(cursor: str) -> bytes:
+    """What a cursor is recognized by: it may be as long as a message, and there may be many."""
+    return hashlib.blake2b(cursor.encode(), digest_size=16).digest()

@@ -256,6 +256,22 @@ def _json_array(kind: object, converter: BaseConverter) -> Callable[[object, obj
     return check
 
 
+def _is_literal(kind: object) -> bool:
+    return get_origin(kind) is Literal
+
+
+def _one_of(kind: object) -> Callable[[object, object], object]:
+    words = get_args(kind)
+
+    def check(value: object, _: object) -> object:
+        # Left to itself, cattrs raises an error of another kind, which quotes the value whole.
+        if isinstance(value, str) and value in words:
+            return value
+        raise TypeError(f"expected one of {', '.join(words)}")
+
+    return check
+
+
 def _json_members(cls: type, converter: BaseConverter) -> Callable[[object, object], object]:
     """A hook that is made when it is first used: a server never needs those of a client."""
     attrs.resolve_types(cast(Any, cls))
@@ -263,8 +279,12 @@ def _json_members(cls: type, converter: BaseConverter) -> Callable[[object, obje
         a.name: override(rename=_RENAMED.get(a.name), struct_hook=_optional_hook(a.type))
         for a in attrs.fields(cast(Any, cls))
     }
-    hook = make_dict_structure_fn(cast(Any, cls), converter, **cast(Any, names))
-    return cast("Callable[[object, object], object]", hook)
+    build = make_dict_structure_fn(cast(Any, cls), converter, **cast(Any, names))
+
+    def check(value: object, as_kind: object) -> object:
+        return build(_json_object(value, None), cast(Any, as_kind))
+
+    return check
 
 
 @cache
@@ -276,6 +296,7 @@ def _build(*, detailed: bool) -> Converter:
     converter.register_structure_hook(float, _exactly(float, int))
     converter.register_structure_hook_func(_is_json_object, _json_object)
     converter.register_structure_hook_func(_is_json_value, _as_is)
+    converter.register_structure_hook_factory(_is_literal, _one_of)
     converter.register_structure_hook_factory(_is_list, _json_array)
     converter.register_structure_hook_factory(attrs.has, _json_members)
     return converter

@@ -1,59 +1,31 @@
 """A conversation as bytes, so that another process can go on with it.
 
-msgpack of ``[name, version, payload, digest]``. The digest finds damage; it is no protection
-from who may write the bytes, which is why everything inside is checked again. The payload holds
-arguments and state in the clear: keep it as you would keep them.
+The bytes are those of :mod:`.stored_form`. They hold arguments and state in the clear: keep them
+as you would keep those.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import attrs
-import msgspec
-from attrs import frozen
 
+from .answering import AuditEntry
+from .asked import Origin
 from .asked_round import KINDS
-from .call_errors import Kind, UnreadableDump, quoted
-from .client_carriers import CARRIERS
+from .call_errors import Kind, quoted
+from .client_carriers import CARRIERS, Carrier
 from .client_messages import InputRequired
 from .conversation import Finished, Rounds, Tally, read_interim
-from .errors import CallError, UsageError
+from .errors import UsageError
 from .exchange import ClientTransport, FullyNamed
-from .jsonrpc import InvalidJson, JsonObject, dumps, loads
+from .jsonrpc import JsonObject, dumps
 from .limits import Limits
 from .protocol import INPUT_REQUIRED
-
-NAME: Final = "antiphon/conversation"
-VERSION: Final = 1
-
-_DIGEST_BYTES: Final = 16
+from .stored_form import Payload, Trace, digest, making_sense, opened, packed, read_part
 
 N = TypeVar("N", int, float)
-
-
-@frozen(kw_only=True)
-class _Payload:
-    """What is stored. JSON stays JSON: msgpack has no integers beyond 64 bits."""
-
-    method: str
-    target: bytes
-    meta: bytes
-    kinds: list[str]
-    via: str
-    home: bytes
-    server: str
-    deadline: float | None
-    people: float
-    streak: int
-    tally: dict[str, int]
-    interim: bytes | None
-
-
-_read_outer: Final = msgspec.msgpack.Decoder(tuple[str, int, bytes, bytes]).decode
-_read_payload: Final = msgspec.msgpack.Decoder(_Payload).decode
 
 
 def dump(rounds: Rounds[Any]) -> bytes:
@@ -64,7 +36,7 @@ def dump(rounds: Rounds[Any]) -> bytes:
     """
     if isinstance(rounds.step, Finished):
         raise UsageError(f"The call of {rounds.origin} is finished; nothing is left to resume")
-    payload = _Payload(
+    payload = Payload(
         method=rounds.carrier.method,
         target=dumps(rounds.target),
         meta=dumps(rounds.meta),
@@ -77,9 +49,21 @@ def dump(rounds: Rounds[Any]) -> bytes:
         streak=rounds.streak,
         tally=attrs.asdict(rounds.tally),
         interim=None if rounds.interim is None else dumps(_wire(rounds.interim)),
+        trail=[_trace(entry) for entry in rounds.trail],
     )
-    packed = msgspec.msgpack.encode(payload)
-    return msgspec.msgpack.encode((NAME, VERSION, packed, _digest(packed)))
+    return packed(payload)
+
+
+def _trace(entry: AuditEntry) -> Trace:
+    return Trace(
+        at=entry.at,
+        round=entry.round,
+        key=entry.key,
+        kind=entry.kind,
+        outcome=entry.outcome,
+        server=entry.origin.server,
+        via=entry.origin.via,
+    )
 
 
 def _wire(interim: InputRequired) -> JsonObject:
@@ -93,14 +77,10 @@ def _wire(interim: InputRequired) -> JsonObject:
     return members
 
 
-def _digest(packed: bytes) -> bytes:
-    return hashlib.blake2b(packed, digest_size=_DIGEST_BYTES).digest()
-
-
 def home_of(transport: ClientTransport) -> bytes:
     """What the target of a transport is recognized by, without what is secret in it."""
     whole = transport.full_target if isinstance(transport, FullyNamed) else transport.name
-    return _digest(whole.encode("utf-8", "surrogatepass"))
+    return digest(whole.encode("utf-8", "surrogatepass"))
 
 
 def load(
@@ -124,37 +104,14 @@ def load(
         UnreadableDump: the bytes are damaged, no conversation, or from a newer version.
         UsageError: the transport leads elsewhere.
     """
-    payload = _opened(blob)
+    payload = opened(blob)
     if not moved:
         _check_home(payload, transport)
-    try:
+    with making_sense():
         return _restored(payload, transport, refused, limits)
-    except (InvalidJson, CallError, ValueError, TypeError) as error:
-        raise UnreadableDump(f"The stored conversation does not make sense: {error}") from None
 
 
-def _opened(blob: bytes) -> _Payload:
-    try:
-        name, version, packed, digest = _read_outer(blob)
-    except (msgspec.MsgspecError, RecursionError):
-        raise UnreadableDump("The bytes are no stored conversation, or damaged") from None
-    if name != NAME:
-        raise UnreadableDump("The bytes are no stored conversation")
-    if version > VERSION:
-        raise UnreadableDump(
-            f"The stored conversation has format {version}; this version reads up to {VERSION}. "
-            "Load it with the version that wrote it, or a newer one",
-            newer=True,
-        )
-    if version < 1 or digest != _digest(packed):
-        raise UnreadableDump("The stored conversation is damaged")
-    try:
-        return _read_payload(packed)
-    except (msgspec.MsgspecError, RecursionError):
-        raise UnreadableDump("The stored conversation is damaged") from None
-
-
-def _check_home(payload: _Payload, transport: ClientTransport) -> None:
+def _check_home(payload: Payload, transport: ClientTransport) -> None:
     # A client must not use a state for any other request (basic/patterns/mrtr, "Client
     # Requirements"), and arguments and answers are not meant for whoever is asked next.
     if payload.home != home_of(transport):
@@ -166,22 +123,17 @@ def _check_home(payload: _Payload, transport: ClientTransport) -> None:
 
 
 def _restored(
-    payload: _Payload, transport: ClientTransport, refused: frozenset[Kind], limits: Limits
+    payload: Payload, transport: ClientTransport, refused: frozenset[Kind], limits: Limits
 ) -> Rounds[Any]:
     kinds: set[Kind] = {_kind(name) for name in payload.kinds}
     interim = None
     if payload.interim is not None:
-        interim = read_interim(_object(payload.interim, limits), "the dump")
-    carrier = CARRIERS.get(payload.method)
-    if carrier is None:
-        raise ValueError("its method is not known")
-    target = _object(payload.target, limits)
-    if not isinstance(target.get(carrier.names), str):
-        raise ValueError("it does not say what is called")  # noqa: TRY004  # JSON, not Python
+        interim = read_interim(read_part(payload.interim, limits), "the dump")
+    carrier, target, name = read_target(payload, limits)
     return Rounds(
         carrier=carrier,
         target=target,
-        meta=_object(payload.meta, limits),
+        meta=read_part(payload.meta, limits),
         kinds=frozenset(kinds - refused),
         via=transport.name,
         home=home_of(transport),
@@ -191,14 +143,35 @@ def _restored(
         streak=_sound(payload.streak),
         tally=Tally(**{name: _sound(count) for name, count in payload.tally.items()}),
         interim=interim,
+        trail=tuple(_entry(trace, payload.method, name) for trace in payload.trail),
     )
 
 
-def _object(text: bytes, limits: Limits) -> JsonObject:
-    value = loads(text, limits)
-    if not isinstance(value, dict):
-        raise ValueError("a part is no object")  # noqa: TRY004  # JSON, not Python
-    return value
+def read_target(payload: Payload, limits: Limits) -> tuple[Carrier[Any], JsonObject, str]:
+    """The method of a conversation, the parameters of its legs, and the name among them.
+
+    Raises:
+        InvalidJson, ValueError: they make no sense.
+    """
+    carrier = CARRIERS.get(payload.method)
+    if carrier is None:
+        raise ValueError("its method is not known")
+    target = read_part(payload.target, limits)
+    name = target.get(carrier.names)
+    if not isinstance(name, str):
+        raise ValueError("it does not say what is called")  # noqa: TRY004  # JSON, not Python
+    return carrier, target, name
+
+
+def _entry(trace: Trace, method: str, name: str) -> AuditEntry:
+    return AuditEntry(
+        at=_sound(trace.at),
+        origin=Origin(trace.server, trace.via, method, name),
+        round=_sound(trace.round),
+        key=trace.key,
+        kind=trace.kind,
+        outcome=trace.outcome,
+    )
 
 
 def _kind(name: str) -> Kind:

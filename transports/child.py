@@ -19,11 +19,11 @@ from typing import Final, TypeAlias, cast
 import trio
 from attrs import define, field, frozen
 
+from ..engine.background import background
 from ..engine.errors import UsageError
 from ..engine.exchange import OnNotification, TransportLost
 from ..engine.jsonrpc import Reply, Request
 from ..engine.limits import Limits
-from .background import background
 from .line_client import FLUSH, LineTransport
 from .tail import Tail, forward
 

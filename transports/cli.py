@@ -1,4 +1,4 @@
-"""``antiphon``: call and list a server's tools, serve one, make a key."""
+"""``antiphon``: use a server from the terminal, serve one, make a key."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ from .cli_text import harmless
 _USAGE: Final = f"""\
 usage: antiphon COMMAND ...
 
-  antiphon call TARGET TOOL [key=value ...]   call a tool, and answer what it asks
-  antiphon list TARGET                        list a server's tools
+  antiphon call TARGET TOOL [key=value ...]     call a tool, and answer what it asks
+  antiphon prompt TARGET NAME [key=value ...]   get a prompt
+  antiphon read TARGET URI                      read a resource
+  antiphon list TARGET [--all]                  list a server's tools, or all that it has
+  antiphon watch TARGET [URI ...]               tell what changes at a server
+  antiphon resume [ID]                          go on with a call that was put away
   antiphon serve MODULE:OBJECT [--http [--workers N]]   serve on stdio, or over HTTP
-  antiphon keygen                             make a key to seal state with
+  antiphon keygen                               make a key to seal state with
 
 antiphon COMMAND --help says more; antiphon --version says which version this is.
 
@@ -80,15 +84,41 @@ def _call(argv: list[str], debug: bool) -> int:
     return run_call(read_call(argv), debug=debug)
 
 
+def _prompt(argv: list[str], debug: bool) -> int:
+    from .cli_call import run_prompt
+    from .cli_options import read_prompt
+
+    return run_prompt(read_prompt(argv), debug=debug)
+
+
+def _read(argv: list[str], debug: bool) -> int:
+    from .cli_call import run_read
+    from .cli_options import read_read
+
+    return run_read(read_read(argv), debug=debug)
+
+
 def _list(argv: list[str], debug: bool) -> int:
-    from .cli_call import run_list
+    from .cli_list import run_list
     from .cli_options import read_list
 
     return run_list(read_list(argv), debug=debug)
 
 
+def _watch(argv: list[str], debug: bool) -> int:
+    from .cli_watch import read_watch, run_watch
+
+    return run_watch(read_watch(argv), debug=debug)
+
+
+def _resume(argv: list[str], debug: bool) -> int:
+    from .cli_resume import read_resume, run_resume
+
+    return run_resume(read_resume(argv), debug=debug)
+
+
 def _serve(argv: list[str], debug: bool) -> int:
-    from .cli_options import read_serve
+    from .cli_serve_options import read_serve
     from .serve import serve
 
     return serve(read_serve(argv), debug=debug)
@@ -96,7 +126,7 @@ def _serve(argv: list[str], debug: bool) -> int:
 
 def _keygen(argv: list[str], _: bool) -> int:
     from ..engine.sealing.keys import generate_key
-    from .cli_options import keygen_parser
+    from .cli_serve_options import keygen_parser
 
     keygen_parser().parse_args(argv)
     print(generate_key())  # noqa: T201
@@ -116,14 +146,21 @@ def _version(_: list[str], __: bool) -> int:
 
 
 def _unknown(_: list[str], __: bool) -> int:
-    raise UsageError("Which command? call, list, serve or keygen; antiphon --help tells them apart")
+    raise UsageError(f"Which command? {', '.join(_NAMED)}; antiphon --help tells them apart")
 
 
-_COMMANDS: Final[dict[str, Callable[[list[str], bool], int]]] = {
+_NAMED: Final[dict[str, Callable[[list[str], bool], int]]] = {
     "call": _call,
+    "prompt": _prompt,
+    "read": _read,
     "list": _list,
+    "watch": _watch,
+    "resume": _resume,
     "serve": _serve,
     "keygen": _keygen,
+}
+_COMMANDS: Final[dict[str, Callable[[list[str], bool], int]]] = {
+    **_NAMED,
     "help": _help,
     "-h": _help,
     "--help": _help,

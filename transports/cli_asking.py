@@ -12,7 +12,7 @@ from attrs import define, field, frozen
 from ..engine.asked import Accept, Decline, ElicitationAnswer, FormRequest, UrlRequest
 from .cli_answers import Answers
 from .cli_fields import Given
-from .cli_forms import Interview, Prompts
+from .cli_forms import Interview, Paused, Prompts
 from .cli_links import LinkSheet, address, ask_consent
 from .cli_screen import Screen
 from .cli_text import one_line, shortened
@@ -33,16 +33,18 @@ class Manner:
 
     Attributes:
         decline: whether what ``--answer`` does not answer is declined without asking.
+        pause: whether it is kept for later without asking.
         open_links: whether a page is opened once the person has agreed to it.
     """
 
     decline: bool = False
+    pause: bool = False
     open_links: bool = False
 
 
 @define
 class Asker:
-    """The elicitation callback of ``antiphon call``.
+    """The elicitation callback of a command; it raises Paused where a question is kept.
 
     Attributes:
         answers: what stands on the command line.
@@ -68,6 +70,8 @@ class Asker:
                 return await self._answered(request, prepared)
             if self._manner.decline:
                 return Decline()
+            if self._manner.pause:
+                raise Paused
             if self._desk is None:
                 return self._nobody(request, given)
             return await self._answered(request, await self._in_person(request, given, self._desk))

@@ -21,6 +21,7 @@ class Exit(IntEnum):
     TRANSPORT = 4
     PROTOCOL = 5
     DEADLINE = 6
+    PAUSED = 7
     INTERNAL = 70
     INTERRUPTED = 130
 
@@ -31,9 +32,10 @@ exit status:
   1    the tool answered that it failed (isError)
   2    the command line is wrong, or an argument does not fit
   3    a question of the server could not be answered here
-  4    the server cannot be reached, or the connection broke
+  4    the server, or the store of paused calls, cannot be reached; or the connection broke
   5    the server answered with an error, or broke the protocol
   6    the deadline passed, or a request had no reply in time
+  7    the call was put away with its question; antiphon resume goes on with it
   70   a fault of this program; --debug shows where
   130  ctrl-C (and 128 + the number of any other signal)
 """

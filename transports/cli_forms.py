@@ -28,8 +28,12 @@ class Declined(Exception):
     """The person said no: ctrl-D."""
 
 
+class Paused(Exception):
+    """The question is kept for later, and nothing is sent: ctrl-Z, or ``--pause``."""
+
+
 class Prompts(Protocol):
-    """How a person is asked. Each raises Dismissed or Declined."""
+    """How a person is asked. Each raises Dismissed, Declined or Paused."""
 
     async def text(self, message: str, default: str, check: Callable[[str], str | None]) -> str:
         """A text that ``check`` finds nothing wrong with."""
@@ -66,7 +70,7 @@ _SEND: Final = "Send"
 _CHANGE: Final = "Change an answer"
 _DECLINE: Final = "Decline to answer"
 _CANCEL: Final = "Cancel"
-KEYS: Final = "ctrl-D declines, Esc or ctrl-C cancels"
+KEYS: Final = "ctrl-D declines, Esc or ctrl-C cancels, ctrl-Z keeps it for later"
 
 
 @define
@@ -79,7 +83,11 @@ class Interview:
     _content: dict[str, Given] = attribute(repr=False)
 
     async def hold(self) -> ElicitationAnswer:
-        """Ask for every field that has no value yet, and then whether to send them."""
+        """Ask for every field that has no value yet, and then whether to send them.
+
+        Raises:
+            Paused: the person keeps the form for later.
+        """
         self._sheet.heading(title(self._request), self._request.message)
         self._sheet.note(KEYS)
         try:

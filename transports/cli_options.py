@@ -1,99 +1,89 @@
-"""The command line: what it may say, and what that means."""
+"""The command lines of ``antiphon call``, ``prompt``, ``read`` and ``list``."""
 
 from __future__ import annotations
 
 import argparse
-import math
-import os
 from collections.abc import Mapping, Sequence
-from typing import Final, NoReturn
+from typing import Final
 
 from attrs import field, frozen
 
 from ..engine.errors import UsageError
 from ..engine.jsonrpc import JsonObject
+from .cli_asking import Manner
 from .cli_exits import EXITS
+from .cli_parser import (
+    TARGET,
+    Connection,
+    Parser,
+    add_connection,
+    read_connection,
+    split_command,
+    take_target,
+)
 from .cli_values import Pair, read_json, split_pair
 
-_TARGET: Final = """\
-TARGET is a URL, a command line in quotes ("python examples/provision.py"), or left out where
-the command stands at the end, after --.
+ANSWERS: Final = """\
+Questions are asked at the terminal, which is standard input and standard error; ctrl-Z puts
+the call away, for antiphon resume. --answer answers them for scripts, by the name of a field,
+by question.field where several questions have such a field, or by
+question=accept|decline|cancel.
 """
-_VALUES: Final = """\
+_TYPED: Final = """\
 key=value is typed by the tool's schema, and is text where the schema allows text; key:=json
-is JSON whatever it says. Questions are asked at the terminal, which is standard input and
-standard error; --answer answers them for scripts, by the name of a field, by question.field
-where several questions have such a field, or by question=accept|decline|cancel.
+is JSON whatever it says.
 """
+KINDS: Final = ("tools", "prompts", "resources", "templates")
+"""What a server lists."""
 
 
 @frozen(kw_only=True)
-class Connection:
-    """Which server, and how to reach it."""
+class Called:
+    """A request that may ask: the server, and how its questions are answered.
 
-    target: str | Sequence[str]
-    headers: Mapping[str, str] = field(repr=False)
-    token: str | None = field(repr=False)
-    env: Mapping[str, str] = field(repr=False)
-    timeout: float | None
-    deadline: float
-    json: bool
-
-
-@frozen(kw_only=True)
-class CallOptions:
-    """What ``antiphon call`` is asked to do."""
+    Attributes:
+        output: the file that gets what was read, byte for byte; ``-`` is standard output.
+    """
 
     connection: Connection
+    answers: Sequence[Pair]
+    manner: Manner
+    output: str | None = None
+
+
+@frozen(kw_only=True)
+class CallOptions(Called):
+    """What ``antiphon call`` is asked to do."""
+
     tool: str
     pairs: Sequence[Pair]
     whole: JsonObject = field(repr=False)
-    answers: Sequence[Pair]
-    decline: bool
-    open_links: bool
 
 
 @frozen(kw_only=True)
-class ServeOptions:
-    """What ``antiphon serve`` is asked to do."""
+class PromptOptions(Called):
+    """What ``antiphon prompt`` is asked to do."""
 
-    app: str
-    http: bool
-    bind: str = "127.0.0.1:8000"
-    path: str | None = None
-    workers: int = 1
-    grace: float = 10.0
+    name: str
+    arguments: Mapping[str, str] = field(repr=False)
 
 
-class Parser(argparse.ArgumentParser):
-    """An argument parser that takes options anywhere, and a command after ``--``."""
+@frozen(kw_only=True)
+class ReadOptions(Called):
+    """What ``antiphon read`` is asked to do."""
 
-    def __init__(self, prog: str, usage: str, description: str, epilog: str = "") -> None:
-        super().__init__(
-            prog=prog,
-            usage=usage,
-            description=description,
-            epilog=epilog,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        self.add_argument("--debug", action="store_true", help="show tracebacks and the log")
-
-    def error(self, message: str) -> NoReturn:
-        """Raise it as any other mistake of the command line."""
-        raise UsageError(f"{message}; see {self.prog} --help")
+    uri: str
 
 
-def split_command(argv: Sequence[str]) -> tuple[list[str], list[str] | None]:
-    """The words before ``--``, and the command after it."""
-    words = list(argv)
-    if "--" not in words:
-        return words, None
-    at = words.index("--")
-    return words[:at], words[at + 1 :]
+@frozen(kw_only=True)
+class ListOptions:
+    """What ``antiphon list`` is asked to do; without kinds it lists whatever the server has."""
+
+    connection: Connection
+    kinds: Sequence[str]
 
 
-# -- call and list ----------------------------------------------------------------------------
+# -- the parsers ------------------------------------------------------------------------------
 
 
 def call_parser() -> Parser:
@@ -103,15 +93,42 @@ def call_parser() -> Parser:
         "antiphon call TARGET TOOL [key=value ...] [options]\n"
         "       antiphon call TOOL [key=value ...] [options] -- COMMAND [ARGUMENT ...]",
         "Call a tool, answer what it asks, and print its result.",
-        f"{_TARGET}\n{_VALUES}\n{EXITS}",
+        f"{TARGET}\n{_TYPED}\n{ANSWERS}\n{EXITS}",
     )
-    parser.add_argument("words", nargs="*", metavar="TARGET TOOL key=value", help="see below")
-    _add_connection(parser)
-    add = parser.add_argument
-    add("--arg-json", metavar="{...}", help="arguments as a JSON object; key=value adds to it")
-    add("--answer", metavar="key=value", action="append", default=[], help="repeatable")
-    add("--decline", action="store_true", help="decline what --answer does not answer")
-    add("--open", action="store_true", help="open a page in a browser once you agreed to it")
+    _add_words(parser, "TARGET TOOL key=value")
+    parser.add_argument(
+        "--arg-json", metavar="{...}", help="arguments as a JSON object; key=value adds to it"
+    )
+    add_answering(parser)
+    return parser
+
+
+def prompt_parser() -> Parser:
+    """The parser of ``antiphon prompt``."""
+    parser = Parser(
+        "antiphon prompt",
+        "antiphon prompt TARGET NAME [key=value ...] [options]\n"
+        "       antiphon prompt NAME [key=value ...] [options] -- COMMAND [ARGUMENT ...]",
+        "Get a prompt, answer what it asks, and print its messages. Its arguments are texts.",
+        f"{TARGET}\n{ANSWERS}\n{EXITS}",
+    )
+    _add_words(parser, "TARGET NAME key=value")
+    add_answering(parser)
+    return parser
+
+
+def read_parser() -> Parser:
+    """The parser of ``antiphon read``."""
+    parser = Parser(
+        "antiphon read",
+        "antiphon read TARGET URI [options]\n"
+        "       antiphon read URI [options] -- COMMAND [ARGUMENT ...]",
+        "Read a resource, answer what it asks, and print what it holds.",
+        f"{TARGET}\n{ANSWERS}\n{EXITS}",
+    )
+    _add_words(parser, "TARGET URI")
+    add_answering(parser)
+    add_output(parser)
     return parser
 
 
@@ -120,41 +137,39 @@ def list_parser() -> Parser:
     parser = Parser(
         "antiphon list",
         "antiphon list TARGET [options]\n       antiphon list [options] -- COMMAND [ARGUMENT ...]",
-        "List the tools of a server, with their arguments.",
-        f"{_TARGET}\n{EXITS}",
+        "List what a server has: its tools with their arguments, or whatever is asked for. In"
+        "\nJSON one kind is an array, and several are an object with an array for each.",
+        f"{TARGET}\n{EXITS}",
     )
-    parser.add_argument("words", nargs="*", metavar="TARGET", help="see below")
-    _add_connection(parser)
+    _add_words(parser, "TARGET")
+    for kind in KINDS:
+        parser.add_argument(f"--{kind}", action="store_true", help=f"list the {kind}")
+    parser.add_argument("--all", action="store_true", help="list everything that the server has")
     return parser
 
 
-def _add_connection(parser: Parser) -> None:
+def _add_words(parser: Parser, words: str) -> None:
+    parser.add_argument("words", nargs="*", metavar=words, help="see below")
+    add_connection(parser)
+
+
+def add_answering(parser: Parser) -> None:
+    """Add the options of every command whose request may ask."""
     add = parser.add_argument
-    add("--json", action="store_true", help="print only the result, as JSON")
-    add("--deadline", metavar="S", type=_seconds, default=math.inf, help="seconds for all of it")
-    add(
-        "--timeout",
-        metavar="S",
-        type=_seconds,
-        default=60.0,
-        help="seconds for one request, people apart (default 60; 0 for no end)",
-    )
-    add("--header", metavar="'Name: value'", action="append", default=[], help="repeatable")
-    add("--token-env", metavar="VAR", help="the variable that holds the bearer token")
-    add(
-        "--env",
-        metavar="VAR[=value]",
-        action="append",
-        default=[],
-        help="a variable for the command, which gets few by itself; repeatable",
+    add("--answer", metavar="key=value", action="append", default=[], help="repeatable")
+    add("--decline", action="store_true", help="decline what --answer does not answer")
+    add("--pause", action="store_true", help="put the call away where --answer does not answer")
+    add("--open", action="store_true", help="open a page in a browser once you agreed to it")
+
+
+def add_output(parser: Parser) -> None:
+    """Add the option that says where the bytes of a resource go."""
+    parser.add_argument(
+        "--output", metavar="FILE", help="write what was read, byte for byte; - is standard output"
     )
 
 
-def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 <= seconds < math.inf:
-        raise ValueError
-    return seconds
+# -- reading them -----------------------------------------------------------------------------
 
 
 def read_call(argv: Sequence[str]) -> CallOptions:
@@ -163,78 +178,110 @@ def read_call(argv: Sequence[str]) -> CallOptions:
     Raises:
         UsageError: it is wrong.
     """
-    words, command = split_command(argv)
-    given = call_parser().parse_intermixed_args(words)
-    rest = list(given.words)
-    connection = _connection(given, _target(rest, command))
+    given, rest, connection = _taken(call_parser(), argv)
     if not rest:
         raise UsageError("Which tool? antiphon call TARGET TOOL; antiphon list TARGET names them")
     return CallOptions(
         connection=connection,
+        answers=read_answers(given),
+        manner=read_manner(given),
         tool=rest[0],
         pairs=[split_pair(word) for word in rest[1:]],
         whole=_whole(given.arg_json),
-        answers=[split_pair(word) for word in given.answer],
-        decline=given.decline,
-        open_links=given.open,
     )
 
 
-def read_list(argv: Sequence[str]) -> Connection:
+def read_prompt(argv: Sequence[str]) -> PromptOptions:
+    """Read the command line of ``antiphon prompt``.
+
+    Raises:
+        UsageError: it is wrong.
+    """
+    given, rest, connection = _taken(prompt_parser(), argv)
+    if not rest:
+        raise UsageError("Which prompt? antiphon list TARGET --prompts names them")
+    return PromptOptions(
+        connection=connection,
+        answers=read_answers(given),
+        manner=read_manner(given),
+        name=rest[0],
+        arguments=_texts(rest[1:]),
+    )
+
+
+def read_read(argv: Sequence[str]) -> ReadOptions:
+    """Read the command line of ``antiphon read``.
+
+    Raises:
+        UsageError: it is wrong.
+    """
+    given, rest, connection = _taken(read_parser(), argv)
+    if len(rest) != 1:
+        raise UsageError("Which resource? antiphon read TARGET URI takes one URI")
+    if given.output and given.json:
+        raise UsageError("--output writes the bytes and --json prints the result: keep one")
+    return ReadOptions(
+        connection=connection,
+        answers=read_answers(given),
+        manner=read_manner(given),
+        uri=rest[0],
+        output=given.output,
+    )
+
+
+def read_list(argv: Sequence[str]) -> ListOptions:
     """Read the command line of ``antiphon list``.
 
     Raises:
         UsageError: it is wrong.
     """
-    words, command = split_command(argv)
-    given = list_parser().parse_intermixed_args(words)
-    rest = list(given.words)
-    connection = _connection(given, _target(rest, command))
+    given, rest, connection = _taken(list_parser(), argv)
     if rest:
         raise UsageError("antiphon list takes one TARGET; a command of several words is quoted")
-    return connection
+    named = [kind for kind in KINDS if getattr(given, kind)]
+    if named and given.all:
+        raise UsageError(f"--all lists everything, --{named[0]} one kind: keep one")
+    return ListOptions(connection=connection, kinds=() if given.all else named or ("tools",))
 
 
-def _target(words: list[str], command: list[str] | None) -> str | list[str]:
-    """Take the target from the words, where it does not stand after ``--``."""
-    if command is None:
-        if not words or not words[0].strip():
-            raise UsageError("Which server? TARGET is a URL or a command in quotes")
-        return words.pop(0)
-    if not command:
-        raise UsageError("After -- comes the command that starts the server")
-    return command
+def _taken(parser: Parser, argv: Sequence[str]) -> tuple[argparse.Namespace, list[str], Connection]:
+    """The options, the words behind the target, and the connection to it."""
+    words, command = split_command(argv)
+    given = parser.parse_intermixed_args(words)
+    rest = list(given.words)
+    return given, rest, read_connection(given, take_target(rest, command))
 
 
-def _connection(given: argparse.Namespace, target: str | list[str]) -> Connection:
-    return Connection(
-        target=target,
-        headers=dict(map(_header, given.header)),
-        token=None if given.token_env is None else _variable(given.token_env),
-        env=dict(map(_assignment, given.env)),
-        timeout=given.timeout or None,
-        deadline=given.deadline,
-        json=given.json,
-    )
+def read_answers(given: argparse.Namespace) -> list[Pair]:
+    """What ``--answer`` gave.
+
+    Raises:
+        UsageError: one is no pair.
+    """
+    return [split_pair(word) for word in given.answer]
 
 
-def _header(text: str) -> tuple[str, str]:
-    name, colon, value = text.partition(":")
-    if not colon:
-        raise UsageError("--header takes 'Name: value'")
-    return name.strip(), value.strip()
+def read_manner(given: argparse.Namespace) -> Manner:
+    """How the questions that it does not answer are met.
+
+    Raises:
+        UsageError: they are to be declined and kept at once.
+    """
+    if given.pause and given.decline:
+        raise UsageError("--pause keeps a question and --decline declines it: keep one")
+    return Manner(decline=given.decline, pause=given.pause, open_links=given.open)
 
 
-def _assignment(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    return name, value if equals else _variable(name)
-
-
-def _variable(name: str) -> str:
-    value = os.environ.get(name)
-    if not value:
-        raise UsageError(f"The environment variable {name!r} is not set, or empty")
-    return value
+def _texts(words: Sequence[str]) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for word in words:
+        key, equals, text = word.partition("=")
+        if not equals or not key:
+            raise UsageError(f"{word[:40]!r} is not of the form key=value")
+        if key in texts:
+            raise UsageError(f"Argument {key!r} is given twice")
+        texts[key] = text
+    return texts
 
 
 def _whole(text: str | None) -> JsonObject:
@@ -242,71 +289,3 @@ def _whole(text: str | None) -> JsonObject:
     if not isinstance(value, dict):
         raise UsageError("--arg-json takes a JSON object")
     return value
-
-
-# -- serve and keygen -------------------------------------------------------------------------
-
-
-def serve_parser() -> Parser:
-    """The parser of ``antiphon serve``."""
-    parser = Parser(
-        "antiphon serve",
-        "antiphon serve MODULE:OBJECT\n"
-        "       antiphon serve MODULE:OBJECT --http [--bind HOST:PORT] [--path /mcp]"
-        " [--workers N] [--grace S]",
-        "Serve a Server object, or what returns one, on stdio or over HTTP; with --http also any"
-        "\nASGI application. Modules are looked for in the current directory first.",
-        EXITS,
-    )
-    add = parser.add_argument
-    add("app", metavar="MODULE:OBJECT", help="as examples.provision:server")
-    add("--http", action="store_true", help="serve over HTTP, by hypercorn's trio worker")
-    add(
-        "--bind",
-        metavar="HOST:PORT",
-        help="default 127.0.0.1:8000; port 0 takes a free one; or unix:PATH",
-    )
-    add("--path", help="the endpoint, default /mcp")
-    add(
-        "--workers",
-        metavar="N",
-        type=_count,
-        help="processes that serve side by side; one that dies is replaced, SIGHUP replaces all",
-    )
-    add(
-        "--grace",
-        metavar="S",
-        type=_seconds,
-        help="seconds for open requests to end once it is told to stop (default 10)",
-    )
-    return parser
-
-
-def _count(text: str) -> int:
-    count = int(text)
-    if count < 1:
-        raise ValueError
-    return count
-
-
-def read_serve(argv: Sequence[str]) -> ServeOptions:
-    """Read the command line of ``antiphon serve``.
-
-    Raises:
-        UsageError: it is wrong.
-    """
-    given = serve_parser().parse_intermixed_args(argv)
-    names = ("bind", "path", "workers", "grace")
-    chosen = {name: value for name in names if (value := getattr(given, name)) is not None}
-    if chosen and not given.http:
-        raise UsageError(f"--{next(iter(chosen))} is for --http")
-    return ServeOptions(app=given.app, http=given.http, **chosen)
-
-
-def keygen_parser() -> Parser:
-    """The parser of ``antiphon keygen``."""
-    return Parser(
-        "antiphon keygen",
-        "antiphon keygen",
-        "Print a new key for Server(..., keys=[...]), and nothing else.",
-    )

@@ -18,7 +18,7 @@ from prompt_toolkit.application import Application, create_app_session
 from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
 
-from .cli_forms import Declined, Dismissed
+from .cli_forms import Declined, Dismissed, Paused
 
 if TYPE_CHECKING:
     from prompt_toolkit.input import Input
@@ -108,15 +108,13 @@ def _with_ways_out(app: Application[Any]) -> Application[Any]:
     """Keys that leave the question, in place of what questionary does at ctrl-C."""
     keys = KeyBindings()
 
-    def dismissed(event: KeyPressEvent) -> None:
-        _leave(event.app, Dismissed())
-
-    def declined(event: KeyPressEvent) -> None:
-        _leave(event.app, Declined())
+    def way_out(by: type[Exception]) -> Callable[[KeyPressEvent], None]:
+        return lambda event: _leave(event.app, by())
 
     for key in ("c-c", "c-q", "escape"):
-        keys.add(key, eager=True)(dismissed)
-    keys.add("c-d", eager=True)(declined)
+        keys.add(key, eager=True)(way_out(Dismissed))
+    keys.add("c-d", eager=True)(way_out(Declined))
+    keys.add("c-z", eager=True)(way_out(Paused))
     given = app.key_bindings
     app.key_bindings = merge_key_bindings([given, keys] if given else [keys])
     app.ttimeoutlen = ESCAPE

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from ..engine.errors import UsageError
-from .cli_exits import SERVE_EXITS
+from .cli_exits import EXITS
 from .cli_parser import Parser, count, seconds
 
 
@@ -21,7 +21,6 @@ class ServeOptions:
     path: str | None = None
     workers: int = 1
     grace: float = 10.0
-
 
 
 def serve_parser() -> Parser:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
-from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeAlias
 
-from ..engine.client_messages import CallToolResult, Tool
+from ..engine.client_messages import (
+    CallToolResult,
+    GetPromptResult,
+    ReadResourceResult,
+    ResourceContents,
+)
+from ..engine.hearing import LogMessage
 from ..engine.jsonrpc import JsonObject, JsonValue
-from .cli_text import harmless, one_line, shortened
-from .cli_values import type_names
+from .cli_text import harmless, one_line
+
+Result: TypeAlias = CallToolResult | GetPromptResult | ReadResourceResult
 
 _INDENT: Final = 2
+_LONGEST_URI: Final = 2000
+_LONGEST_LOG: Final = 2000
 
 
 def as_json(value: JsonValue) -> str:
@@ -23,23 +33,87 @@ def as_json(value: JsonValue) -> str:
 # -- results ----------------------------------------------------------------------------------
 
 
-def result_json(result: CallToolResult) -> JsonObject:
+def result_json(result: Result) -> JsonObject:
     """The result as it came."""
-    members: JsonObject = {"content": list(result.content)}
-    if result.has_structured:
-        members["structuredContent"] = result.structured
-    if result.is_error:
-        members["isError"] = True
+    match result:
+        case CallToolResult():
+            members = _call_json(result)
+        case GetPromptResult():
+            members = _prompt_json(result)
+        case ReadResourceResult():
+            members = {"contents": [_contents_json(part) for part in result.contents]}
     if result.meta:
         members["_meta"] = result.meta
     return members
 
 
-def result_text(result: CallToolResult) -> str:
+def _call_json(result: CallToolResult) -> JsonObject:
+    members: JsonObject = {"content": list(result.content)}
+    if result.has_structured:
+        members["structuredContent"] = result.structured
+    if result.is_error:
+        members["isError"] = True
+    return members
+
+
+def _prompt_json(result: GetPromptResult) -> JsonObject:
+    messages: list[JsonValue] = [
+        {"role": message.role, "content": message.content} for message in result.messages
+    ]
+    described = {} if result.description is None else {"description": result.description}
+    return {**described, "messages": messages}
+
+
+def _contents_json(part: ResourceContents) -> JsonObject:
+    members: dict[str, JsonValue] = {
+        "uri": part.uri,
+        "mimeType": part.mime_type,
+        "text": part.text,
+        "blob": part.blob,
+        "_meta": part.meta,
+    }
+    return present(members)
+
+
+def present(members: dict[str, JsonValue]) -> JsonObject:
+    """The members that are there."""
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def result_text(result: Result) -> str:
     """The result as a person reads it."""
+    match result:
+        case CallToolResult():
+            return _call_text(result)
+        case GetPromptResult():
+            return "\n\n".join(
+                f"{one_line(message.role)}:\n{_block(message.content)}"
+                for message in result.messages
+            )
+        case ReadResourceResult():
+            return "\n".join(map(_contents_text, result.contents))
+
+
+def _call_text(result: CallToolResult) -> str:
     if result.has_structured and _repeats(result):
         return readable_json(result.structured)
     return "\n".join(map(_block, result.content))
+
+
+def _contents_text(part: ResourceContents) -> str:
+    if part.blob is None:
+        return harmless(part.text or "")
+    kind = f" of {one_line(part.mime_type)}" if part.mime_type else ""
+    return f"[{_uri(part.uri)}: {_decoded_size(part.blob)} bytes{kind}; --output FILE writes them]"
+
+
+def contents_bytes(result: ReadResourceResult) -> bytes:
+    """What was read, one part after the other.
+
+    Raises:
+        ValueError: the server sent a blob that is no Base64.
+    """
+    return b"".join(part.data for part in result.contents)
 
 
 def readable_json(value: JsonValue) -> str:
@@ -60,10 +134,10 @@ def _block(block: JsonObject) -> str:
     if kind == "text" and isinstance(block.get("text"), str):
         return harmless(str(block["text"]))
     if kind in ("image", "audio"):
-        size = len(str(block.get("data", ""))) * 3 // 4
+        size = _decoded_size(str(block.get("data", "")))
         return f"[{kind} {one_line(str(block.get('mimeType')))}, {size} bytes]"
     if kind == "resource_link":
-        return f"[link {one_line(str(block.get('name')))}: {one_line(str(block.get('uri')), 2000)}]"
+        return f"[link {one_line(str(block.get('name')))}: {_uri(block.get('uri'))}]"
     if kind == "resource":
         return _resource(block.get("resource"))
     return readable_json(block)
@@ -71,41 +145,28 @@ def _block(block: JsonObject) -> str:
 
 def _resource(resource: JsonValue) -> str:
     members = resource if isinstance(resource, dict) else {}
-    named = f"[resource {one_line(str(members.get('uri')), 2000)}]"
+    named = f"[resource {_uri(members.get('uri'))}]"
     text = members.get("text")
     return f"{named}\n{harmless(text)}" if isinstance(text, str) else named
 
 
-# -- tools ------------------------------------------------------------------------------------
+def _uri(uri: JsonValue) -> str:
+    return one_line(str(uri), _LONGEST_URI)
 
 
-def tool_json(tool: Tool) -> JsonObject:
-    """A tool as it was listed."""
-    members: dict[str, JsonValue] = {
-        "name": tool.name,
-        "title": tool.title,
-        "description": tool.description,
-        "inputSchema": tool.input_schema,
-        "outputSchema": tool.output_schema,
-        "annotations": tool.annotations,
-        "_meta": tool.meta,
-    }
-    return {name: value for name, value in members.items() if value is not None}
+def _decoded_size(text: str) -> int:
+    try:
+        return len(base64.b64decode(text))
+    except (binascii.Error, ValueError):
+        return 0
 
 
-def tool_text(tool: Tool) -> str:
-    """A tool: its name, what it does, its arguments."""
-    head = one_line(tool.name) + (f" ({one_line(tool.title)})" if tool.title else "")
-    described = shortened(tool.description or "").splitlines()
-    return "\n".join([head, *(f"    {line}" for line in [*described, *_arguments(tool)])])
+# -- log messages -----------------------------------------------------------------------------
 
 
-def _arguments(tool: Tool) -> Iterator[str]:
-    schema = tool.input_schema
-    properties, required = schema.get("properties"), schema.get("required")
-    for name, node in properties.items() if isinstance(properties, dict) else ():
-        kinds = " or ".join(map(one_line, type_names(node, schema))) or "anything"
-        needed = isinstance(required, list) and name in required
-        described = node.get("description") if isinstance(node, dict) else None
-        about = f": {one_line(described)}" if isinstance(described, str) else ""
-        yield f"{one_line(name)}=<{kinds}>{'' if needed else ' (optional)'}{about}"
+def log_line(message: LogMessage) -> str:
+    """A log message of a server on one line."""
+    data = message.data
+    told = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+    logger = f" {one_line(message.logger)}" if message.logger else ""
+    return f"{message.level.upper()}{logger}: {one_line(told, _LONGEST_LOG)}"

@@ -38,7 +38,11 @@ class ChildOptions(TypedDict, total=False):
     stderr: Callable[[str], None] | None
 
 
-class ConnectOptions(ClientOptions, HttpOptions, ChildOptions, total=False):
+class TransportOptions(HttpOptions, ChildOptions, total=False):
+    """The keyword arguments of :func:`open_transport`."""
+
+
+class ConnectOptions(ClientOptions, TransportOptions, total=False):
     """The keyword arguments of :func:`open_client`."""
 
 
@@ -69,6 +73,18 @@ async def open_client(
             yield client
         finally:
             client.close()
+
+
+def open_transport(
+    target: Target, *, limits: Limits | None = None, **options: Unpack[TransportOptions]
+) -> AbstractAsyncContextManager[ClientTransport]:
+    """What carries the requests of :func:`open_client`, for who puts something around it.
+
+    Raises:
+        UsageError, TransportLost: as for :func:`open_client`; on entering it, or before.
+    """
+    _, theirs = _sorted_out(cast(ConnectOptions, options))
+    return _transport(target, theirs, limits or Limits())
 
 
 async def connect_client(

@@ -22,10 +22,11 @@ import trio
 from attrs import define
 
 from ..engine.errors import InvalidReply, ProtocolError, printable
-from ..engine.exchange import OnNotification, TransportLost
+from ..engine.exchange import Deferral, Deferred, OnNotification, TransportLost
 from ..engine.jsonrpc import Failure, Notification, Reply, Request, Success, read_message
 from ..engine.limits import Limits, raising
 from .events import EventReader
+from .http_leftovers import drop_if_more_came
 
 _log = logging.getLogger(__name__)
 
@@ -58,6 +59,9 @@ _ABOUT_US: Final = frozenset({401, 403, 429})
 """Statuses that say whether this client is served at all, whatever the body says of it."""
 
 
+_NOT_NOW: Final = frozenset({429, 502, 503, 504})
+
+
 class BadStatus(InvalidReply):
     """The server answered with an error status and without a JSON-RPC reply.
 
@@ -70,6 +74,7 @@ class BadStatus(InvalidReply):
         super().__init__(message)
         self.status = status
         self.retry_after = retry_after
+        self.deferral = deferral_of(status, retry_after)
 
 
 @define(eq=False, repr=False)
@@ -109,6 +114,7 @@ class Answer:
             scope.shield = True
             async for _ in chunks:
                 pass
+        drop_if_more_came(self._response)
         await self._response.aclose()
 
     async def _judge(self, chunks: AsyncIterator[bytes]) -> Reply:
@@ -217,7 +223,7 @@ class Answer:
 
     def _accepted(self, reply: Reply) -> Reply:
         if reply.id == self._request.id:
-            return reply
+            return self._deferred(reply) if isinstance(reply, Failure) else reply
         if isinstance(reply, Failure) and reply.id is None:
             if self._response.is_client_error and self._response.status_code not in _ABOUT_US:
                 return reply
@@ -226,13 +232,22 @@ class Answer:
         theirs = quoted(repr(reply.id), self._post, 60)
         raise self._refusal(f"a reply to request {theirs}, not to {self._request.id!r}")
 
+    def _deferred(self, error: Failure) -> Failure:
+        deferral = deferral_of(self._response.status_code, self._retry_after())
+        if deferral is None:
+            return error
+        return Deferred(error.id, error.code, error.message, error.data, deferral=deferral)
+
+    def _retry_after(self) -> float | None:
+        return seconds_to_wait(self._response.headers.get("retry-after", ""), time.time())
+
     def _refusal(self, what: str, body: bytes = b"") -> InvalidReply:
         status = self._response.status_code
         text = f"{self._name} answered HTTP {status} with {what}{_ADVICE.get(status, '')}"
         text += self._quote(body)
         if status < 400:
             return InvalidReply(text)
-        retry_after = seconds_to_wait(self._response.headers.get("retry-after", ""), time.time())
+        retry_after = self._retry_after()
         if retry_after is not None:
             text += f" (wants no request for {retry_after:g} s)"
         return BadStatus(text, status=status, retry_after=retry_after)
@@ -243,6 +258,18 @@ class Answer:
             return ""
         said = quoted(body[:_QUOTE_SOURCE].decode("utf-8", "replace"), self._post)
         return f". It said: {said}" if said else ""
+
+
+def deferral_of(status: int, retry_after: float | None) -> Deferral | None:
+    """What an error status says about sending the same request again; None for nothing.
+
+    429 refuses a request. So does 503 with a time to come back at; without one it may also come
+    from a gateway that has lost an answer, as 502 and 504 do (RFC 9110, 15.6; RFC 6585, 4).
+    """
+    if status not in _NOT_NOW:
+        return None
+    refused = status == 429 or (status == 503 and retry_after is not None)
+    return Deferral(unserved=refused, after=retry_after)
 
 
 def seconds_to_wait(retry_after: str, now: float) -> float | None:

@@ -23,11 +23,13 @@ import trio
 from attrs import define, field
 
 from ..engine.errors import UsageError
-from ..engine.exchange import OnNotification, TransportLost
+from ..engine.exchange import MirroredRequest, OnNotification, TransportLost
 from ..engine.jsonrpc import DEFAULT_LIMITS, Reply, Request, write_message
 from ..engine.limits import Limits
+from ..engine.mirrored import PREFIX
 from .headers import metadata_headers
 from .http_answer import Answer, quoted
+from .mirrored_headers import mirrored_headers
 
 if TYPE_CHECKING:
     import httpcore2
@@ -47,6 +49,7 @@ _RESERVED: Final = frozenset(
     b"accept accept-encoding content-type content-length content-encoding transfer-encoding"
     b" mcp-protocol-version mcp-method mcp-name".split()
 )
+_RESERVED_PREFIX: Final = PREFIX.lower().encode()
 
 _CONNECTIONS: Final = 100
 _IDLE_SECONDS: Final = 4.0
@@ -142,10 +145,12 @@ class HttpTransport:
     Attributes:
         name: the address without user, password, query and fragment.
         full_target: the same with its query.
+        mirrors: arguments that a tool marks are repeated in headers.
         closed: whether :func:`open_http` has ended.
     """
 
     name: str
+    mirrors: bool = field(default=True, init=False, repr=False)
     closed: bool = field(default=False, init=False, repr=False)
     _url: httpx2.URL = field(alias="url", repr=False)
     _headers: RawHeaders = field(alias="headers", repr=False)
@@ -173,7 +178,7 @@ class HttpTransport:
         if self.closed:
             raise UsageError(f"The transport to {self.name} is closed")
         body = write_message(request)
-        post = self._post(body, [*await self._credentials(), *_mirrored(request)])
+        post = self._post(body, [*await self._credentials(), *_mirroring(request)])
         try:
             response = await self._send(post)
             answer = Answer(self.name, post, response, request, on_notification, self._limits)
@@ -236,11 +241,13 @@ def _root_of(error: BaseException) -> str:
 # -- what is sent -----------------------------------------------------------------------------
 
 
-def _mirrored(request: Request) -> RawHeaders:
-    return [
-        (name.encode("ascii"), _checked(name, value))
-        for name, value in metadata_headers(request).items()
-    ]
+def _mirroring(request: Request) -> RawHeaders:
+    """The headers that repeat parts of the body."""
+    headers = metadata_headers(request)
+    arguments = request.params.get("arguments")
+    if isinstance(request, MirroredRequest) and isinstance(arguments, dict):
+        headers |= mirrored_headers(arguments, request.mirrored)
+    return [(name.encode("ascii"), _checked(name, value)) for name, value in headers.items()]
 
 
 def _checked(name: str, value: str) -> bytes:
@@ -291,7 +298,7 @@ def _given(name: str, value: str) -> tuple[bytes, bytes]:
     if not _NAME.fullmatch(name):
         raise UsageError(f"{quoted(name)!r} is no name for a header")
     raw = name.encode("ascii")
-    if raw.lower() in _RESERVED:
+    if raw.lower() in _RESERVED or raw.lower().startswith(_RESERVED_PREFIX):
         raise UsageError(f"The header {name} is set by the transport; leave it out of headers=")
     return raw, _checked(name, value)
 

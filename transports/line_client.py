@@ -1,7 +1,8 @@
 """The client's end of a stream of lines: a pipe, a socket, memory.
 
-Replies find their request by its id, text and numbers apart. Progress finds it by its token; any
-other notification goes to every request that is open, because it does not say whose it is.
+Replies find their request by its id, text and numbers apart. Progress finds it by its token, what
+a subscription is told by the subscription's id. Any other notification goes to every call that is
+open, because it does not say whose it is.
 
 A line that is no reply is dealt with by what can be known of it:
 
@@ -11,19 +12,21 @@ A line that is no reply is dealt with by what can be known of it:
   one of them would otherwise wait for ever.
 * Anything else was printed by mistake: it is skipped, with a warning that shows its beginning.
 
-Specification: basic/transports/stdio, basic/patterns/cancellation, basic/patterns/progress.
+Specification: basic/transports/stdio, basic/patterns/cancellation, basic/patterns/progress,
+basic/patterns/subscriptions.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Final, TypeGuard, cast
 
 import trio
 from attrs import define, field
 
+from ..engine.background import background
 from ..engine.errors import InvalidReply, ProtocolError, UsageError
 from ..engine.exchange import OnNotification, TransportLost
 from ..engine.jsonrpc import (
@@ -37,7 +40,7 @@ from ..engine.jsonrpc import (
     write_message,
 )
 from ..engine.limits import Limits, raising
-from .background import background
+from ..engine.subscriptions import LISTEN, META_SUBSCRIPTION
 from .lines import Line, LineReader, TooLong
 from .outbox import Outbox
 from .salvage import may_be_reply, readable_id
@@ -93,6 +96,10 @@ class _Pending:
         if isinstance(self.outcome, Exception):
             raise self.outcome
         return cast(Reply, self.outcome)
+
+
+def _found(among: Mapping[str | int, _Pending], id: object) -> list[_Pending]:
+    return [among[id]] if _is_id(id) and id in among else []
 
 
 def _is_id(value: object) -> TypeGuard[str | int]:
@@ -263,13 +270,19 @@ class LineTransport:
             pending.settle(InvalidReply(f"{self.name} could not read the request: {reply.code}"))
 
     def _notify(self, notification: Notification) -> None:
-        if notification.method != PROGRESS:
-            for pending in list(self._pending.values()):
-                pending.hear(notification)
-            return
-        token = notification.params.get("progressToken")
-        if _is_id(token) and token in self._by_token:
-            self._by_token[token].hear(notification)
+        for pending in self._meant(notification):
+            pending.hear(notification)
+
+    def _meant(self, notification: Notification) -> list[_Pending]:
+        params = notification.params
+        meta = params.get("_meta")
+        if notification.method == PROGRESS:
+            return _found(self._by_token, params.get("progressToken"))
+        if notification.method == CANCELLED:
+            return _found(self._pending, params.get("requestId"))
+        if isinstance(meta, dict) and META_SUBSCRIPTION in meta:
+            return _found(self._pending, meta[META_SUBSCRIPTION])
+        return [pending for pending in self._pending.values() if pending.request.method != LISTEN]
 
     def _too_long(self, line: TooLong) -> None:
         id = readable_id(line)

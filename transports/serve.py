@@ -17,8 +17,8 @@ import trio
 from ..engine.errors import UsageError
 from ..engine.exchange import RequestHandler
 from .cli_exits import Exit
-from .cli_serve_options import ServeOptions
 from .cli_screen import write_line
+from .cli_serve_options import ServeOptions
 
 if TYPE_CHECKING:
     from .serve_http import App

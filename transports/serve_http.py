@@ -17,9 +17,9 @@ from hypercorn.trio import (
     serve as hypercorn_serve,  # pyright: ignore[reportUnknownVariableType]  # a bare dict
 )
 
+from ..engine.background import background
 from ..engine.closing import Closing
 from ..engine.errors import UsageError, WorldError
-from .background import background
 from .cli_exits import Exit, root_of
 from .stopping import stoppable
 

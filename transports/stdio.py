@@ -18,10 +18,10 @@ from typing import Final, cast
 
 import trio
 
+from ..engine.background import background
 from ..engine.closing import Closing
 from ..engine.errors import UsageError
 from ..engine.exchange import RequestHandler
-from .background import background
 from .descriptors import duplicate, open_receive, open_send
 from .line_server import serve_lines
 

@@ -18,10 +18,10 @@ import attrs
 import trio
 from attrs import define, field, frozen
 
-from .background import background
+from ..engine.background import background
 from .cli_exits import Exit, root_of
-from .cli_serve_options import ServeOptions
 from .cli_screen import write_line
+from .cli_serve_options import ServeOptions
 from .serve_http import App, address_of, bound, check_bind
 from .supervisor_crew import Crew, StartFailed
 from .supervisor_orders import Orders, Report

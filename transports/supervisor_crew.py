@@ -12,8 +12,8 @@ from typing import Final, Protocol, TypeAlias
 import trio
 from attrs import define, field
 
+from ..engine.background import background
 from ..engine.errors import WorldError
-from .background import background
 from .supervisor_delays import Delays
 
 ATTEMPTS: Final = 5

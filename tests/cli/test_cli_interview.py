@@ -6,7 +6,7 @@ import pytest
 
 from antiphon.engine.asked import Accept, Cancel, Decline, ElicitationAnswer, FormRequest
 from antiphon.transports.cli_fields import Given
-from antiphon.transports.cli_forms import Declined, Dismissed, Interview
+from antiphon.transports.cli_forms import KEYS, Declined, Dismissed, Interview
 from tests.cli.person import Person, form
 
 CHOICE: dict[str, Any] = {
@@ -32,7 +32,7 @@ async def test_a_form_says_who_asks_what_for_and_how_to_leave() -> None:
     assert person.read[:3] == [
         "Shop asks, for order",
         "Name it.",
-        "ctrl-D declines, Esc or ctrl-C cancels",
+        KEYS,
     ]
     assert person.prompts[-1][0] == "Send this to Shop?"
 

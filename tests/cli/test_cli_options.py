@@ -5,7 +5,9 @@ import math
 import pytest
 
 from antiphon.engine.errors import UsageError
-from antiphon.transports.cli_options import read_call, read_list, read_serve
+from antiphon.transports.cli_asking import Manner
+from antiphon.transports.cli_options import read_call, read_list
+from antiphon.transports.cli_serve_options import read_serve
 from antiphon.transports.cli_values import Pair
 
 URL = "https://mcp.example/mcp"
@@ -20,8 +22,7 @@ def test_a_call_has_a_target_a_tool_and_values_among_its_options() -> None:
     assert options.tool == "add"
     assert options.pairs == [Pair("a", "1"), Pair("b", "3", json=True)]
     assert options.answers == [Pair("x", "2"), Pair("y", "z")]
-    assert options.decline
-    assert not options.open_links
+    assert options.manner == Manner(decline=True)
 
 
 def test_a_target_may_stand_at_the_end_as_a_command() -> None:
@@ -51,7 +52,7 @@ def test_headers_tokens_and_variables_are_taken_apart(monkeypatch: pytest.Monkey
         "--env",
         "PASSED",
     ]
-    connection = read_list([URL, *words])
+    connection = read_list([URL, *words]).connection
     assert connection.headers == {"X-A": "b: c"}
     assert connection.token == "secret-token"
     assert connection.env == {"A": "secret-a", "PASSED": "secret-passed"}
@@ -91,7 +92,7 @@ def test_a_wrong_call_is_refused_with_a_reason(words: list[str], told: str) -> N
 
 
 def test_a_list_has_one_target() -> None:
-    assert read_list(["python server.py"]).target == "python server.py"
+    assert read_list(["python server.py"]).connection.target == "python server.py"
     with pytest.raises(UsageError, match="quoted"):
         read_list(["python", "server.py"])
 

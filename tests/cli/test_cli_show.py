@@ -10,9 +10,8 @@ from antiphon.transports.cli_show import (
     as_json,
     result_json,
     result_text,
-    tool_json,
-    tool_text,
 )
+from antiphon.transports.cli_show_listed import tool_json, tool_text
 
 
 def text(words: str) -> dict[str, Any]:

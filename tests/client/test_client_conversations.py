@@ -112,7 +112,7 @@ async def test_an_answer_that_does_not_fit_can_be_given_again() -> None:
     "failure", [TransportLost("gone", sent=False), Failure(None, -32603, "Internal error")]
 )
 async def test_a_leg_that_failed_can_be_taken_again(failure: Any) -> None:
-    client, server = client_of(asks({"q": form()}, "s"), failure, done())
+    client, server = client_of(asks({"q": form()}, "s"), failure, done(), retry=None)
     conversation = client.conversation("t")
     await conversation.advance()
     with pytest.raises((TransportLost, ServerError)) as caught:

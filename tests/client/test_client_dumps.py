@@ -22,7 +22,7 @@ from antiphon.engine.client import Client
 from antiphon.engine.conversation import Asked, Waiting
 from antiphon.engine.errors import UsageError
 from antiphon.engine.jsonrpc import JsonObject
-from antiphon.engine.stored import NAME, VERSION
+from antiphon.engine.stored_form import NAME, VERSION
 from antiphon.transports.connect import open_client
 from tests.client.scripted import (
     ROOTS,
@@ -326,8 +326,8 @@ def test_the_example_itself_can_be_loaded() -> None:
 
 
 def test_a_newer_format_says_so() -> None:
-    with pytest.raises(UnreadableDump, match=r"format 2.*newer") as caught:
-        loading(sealed(example_payload(), version=2))
+    with pytest.raises(UnreadableDump, match=r"format 3.*newer") as caught:
+        loading(sealed(example_payload(), version=VERSION + 1))
     assert caught.value.newer
 
 

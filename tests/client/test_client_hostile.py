@@ -375,9 +375,9 @@ def test_last_words_of_a_child_drive_no_terminal_and_keep_their_lines() -> None:
     assert (error.reason, error.detail) == ("It died", "first\x1b[2J\r\nla\u202est\x07\n")
 
 
-async def test_a_refused_header_says_what_this_client_leaves_out() -> None:
-    client, _ = client_of(Failure(None, -32020, "Header mismatch"))
-    with pytest.raises(ServerError, match=r"Header mismatch .*x-mcp-header.*over stdio"):
+async def test_a_refused_header_says_who_may_be_at_fault() -> None:
+    client, _ = client_of(Failure(None, -32020, "Header mismatch"), {"tools": []})
+    with pytest.raises(ServerError, match=r"Header mismatch .*changed the headers.*x-mcp-header"):
         await client.call_tool("t")
 
 

@@ -13,7 +13,6 @@ from antiphon.engine.call_errors import ServerError, VersionMismatch
 from antiphon.engine.client import Client
 from antiphon.engine.client_options import ANTIPHON, ClientOptions, Settings
 from antiphon.engine.errors import InvalidReply, UsageError
-from antiphon.engine.exchange import TransportLost
 from antiphon.engine.jsonrpc import Failure, JsonObject, Notification, Request
 from antiphon.engine.limits import Limits
 from antiphon.engine.protocol import Implementation
@@ -232,15 +231,6 @@ async def test_a_list_cannot_be_interim_or_malformed(result: JsonObject) -> None
     with pytest.raises(InvalidReply):
         await client.list_tools()
     assert len(server.requests) == 1
-
-
-async def test_what_only_reads_is_asked_again_where_the_connection_broke() -> None:
-    client, server = client_of(TransportLost("gone", sent=True), page("a"))
-    assert [tool.name for tool in await client.list_tools()] == ["a"]
-    server.answers = iter([TransportLost("gone", sent=True)] * 2)
-    with pytest.raises(TransportLost):
-        await client.discover()
-    assert len(server.requests) == 4
 
 
 async def test_a_closed_client_takes_no_request() -> None:

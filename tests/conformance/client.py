@@ -45,6 +45,14 @@ async def look_around(client: Client) -> None:
         await client.call_tool(tool.name)
 
 
+async def everything_named(client: Client) -> None:
+    await look_around(client)
+    for prompt in await client.list_prompts():
+        await client.get_prompt(prompt.name)
+    for resource in await client.list_resources():
+        await client.read_resource(resource.uri)
+
+
 async def list_only(client: Client) -> None:
     await client.list_tools()
 
@@ -85,7 +93,7 @@ SCENARIOS: Final[dict[str, Callable[[Client], Awaitable[None]]]] = {
     "tools_call": add_numbers,
     "request-metadata": look_around,
     "sep-2322-client-request-state": several_rounds,
-    "http-standard-headers": look_around,
+    "http-standard-headers": everything_named,
     "http-custom-headers": calls_of_context,
     "http-invalid-tool-headers": every_tool_listed,
     "json-schema-ref-no-deref": list_only,

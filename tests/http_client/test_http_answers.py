@@ -90,7 +90,8 @@ async def test_a_body_that_ends_with_the_connection_is_the_reply_too() -> None:
 @pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 409, 429, 500, 503])
 async def test_a_json_rpc_error_is_a_reply_whatever_the_status(status: int) -> None:
     reply = await reply_to(answer(failure(1, -32601), status=status))
-    assert reply == Failure(1, -32601, "it went wrong")
+    assert isinstance(reply, Failure)
+    assert (reply.id, reply.code, reply.message) == (1, -32601, "it went wrong")
 
 
 async def test_a_result_is_a_reply_whatever_the_status() -> None:

@@ -250,7 +250,8 @@ async def test_an_address_that_cannot_be_used_is_refused_without_being_quoted(ad
 
 
 @pytest.mark.parametrize(
-    "name", ["Accept", "content-TYPE", "Mcp-Method", "Content-Length", "mcp-name"]
+    "name",
+    ["Accept", "content-TYPE", "Mcp-Method", "Content-Length", "mcp-name", "MCP-Param-Region"],
 )
 async def test_headers_of_the_protocol_cannot_be_given(name: str) -> None:
     with pytest.raises(UsageError, match=name):
