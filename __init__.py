@@ -100,10 +100,19 @@ if TYPE_CHECKING:
     from .engine.call_errors import ServerError as ServerError
     from .engine.call_errors import UnreadableDump as UnreadableDump
     from .engine.call_errors import VersionMismatch as VersionMismatch
+    from .engine.changes import Change as Change
+    from .engine.changes import ListChanged as ListChanged
+    from .engine.changes import Reconnected as Reconnected
+    from .engine.changes import ResourceUpdated as ResourceUpdated
+    from .engine.changes import Watched as Watched
     from .engine.client import Client as Client
+    from .engine.client_reads import PromptRef as PromptRef
+    from .engine.client_reads import TemplateRef as TemplateRef
+    from .engine.client_subscriptions import Changes as Changes
     from .engine.conversation import Asked as Asked
     from .engine.conversation import Waiting as Waiting
     from .engine.driver import Conversation as Conversation
+    from .engine.hearing import LogMessage as LogMessage
     from .engine.pacing import Backoff as Backoff
     from .transports.asgi import http_app as http_app
     from .transports.child import open_child as open_child
@@ -141,10 +150,19 @@ _LATE = {
     "ServerError": "engine.call_errors",
     "UnreadableDump": "engine.call_errors",
     "VersionMismatch": "engine.call_errors",
+    "Change": "engine.changes",
+    "ListChanged": "engine.changes",
+    "Reconnected": "engine.changes",
+    "ResourceUpdated": "engine.changes",
+    "Watched": "engine.changes",
     "Client": "engine.client",
+    "PromptRef": "engine.client_reads",
+    "TemplateRef": "engine.client_reads",
+    "Changes": "engine.client_subscriptions",
     "Asked": "engine.conversation",
     "Waiting": "engine.conversation",
     "Conversation": "engine.driver",
+    "LogMessage": "engine.hearing",
     "Backoff": "engine.pacing",
     "http_app": "transports.asgi",
     "open_child": "transports.child",

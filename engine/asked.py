@@ -9,11 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar, Literal, NoReturn, TypeAlias, cast
-from urllib.parse import urlsplit
 
 from attrs import field, frozen
 
-from .asked_form import AskedForm, Field, Malformed, read_form
+from .asked_form import AskedForm, Field, read_form
+from .asked_links import Link, LinkWarning, read_link
+from .asked_parts import Malformed
 from .call_errors import AnswerInvalid, Kind, quoted
 from .errors import UsageError
 from .jsonrpc import JsonObject
@@ -167,21 +168,46 @@ class FormRequest(Elicitation):
 class UrlRequest(Elicitation):
     """A page that the person is asked to open; accepting says only that they agree to.
 
-    Show the whole address and ask before you open it. Never fetch it.
+    Antiphon opens and fetches nothing. Show the whole address with its warnings, with the host
+    standing out, and open it only when the person has agreed. Never fetch it.
 
     Attributes:
         message: what the person reads.
         url: an absolute http or https address, as the server sent it.
+        link: the same, read as browsers read it.
+
+    Raises:
+        Malformed: the address cannot be used.
     """
 
     kind: ClassVar[Kind] = "url"
     message: str
     url: str
+    link: Link = field(init=False, repr=False)
+
+    @link.default
+    def _read(self) -> Link:
+        return read_link(self.url)
 
     @property
     def host(self) -> str:
-        """The host that the address leads to, whatever else it contains."""
-        return urlsplit(self.url).hostname or ""
+        """The host that the address leads to, in ASCII, whatever else the address contains."""
+        return self.link.host
+
+    @property
+    def display_url(self) -> str:
+        """The whole address in visible ASCII: what to show, and the same place as ``url``."""
+        return "".join(self.display_parts)
+
+    @property
+    def display_parts(self) -> tuple[str, str, str]:
+        """``display_url`` as what stands before the host, the host, and what comes after it."""
+        return self.link.before, self.link.host, self.link.after
+
+    @property
+    def warnings(self) -> tuple[LinkWarning, ...]:
+        """What is unusual or deceptive about the address; to be shown beside it."""
+        return self.link.warnings
 
     def _accepted(self, content: Mapping[str, object] | None) -> JsonObject:
         if content:
@@ -227,25 +253,6 @@ def elicitation_mode(params: JsonObject) -> Literal["form", "url"]:
 
 def _address(params: JsonObject) -> str:
     url = params.get("url")
-    if not isinstance(url, str) or not _is_plain(url):
+    if not isinstance(url, str):
         raise Malformed('"url" is no address')
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        raise Malformed('"url" is no address') from None
-    # A program may hand the address to a browser: what runs or reads locally has no place here.
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Malformed('"url" is no absolute http or https address')
-    # Browsers decode a host: what is shown, and compared, would not be where they go.
-    if "%" in parts.hostname:
-        raise Malformed('"url" has a host that is not written plainly')
     return url
-
-
-def _is_plain(url: str) -> bool:
-    """Whether every reader finds the same in it: nothing blank, nothing invisible, no backslash.
-
-    Browsers take a backslash for a slash, so that another host ends before it (WHATWG URL,
-    "special authority"); directional marks let a person read another address than is opened.
-    """
-    return url.isprintable() and not set(url) & {" ", "\\"}

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from attrs import field, frozen
 
 from .asked import InputRequest, Origin, Response
-from .asked_form import Malformed
+from .asked_parts import Malformed
 from .call_errors import Kind
 from .deprecated_questions import Root
 from .errors import UsageError

@@ -3,8 +3,9 @@
 A ``requestedSchema`` comes from the other side and is hostile. It is not compiled as it stands:
 a flat schema is built from the keywords that the specification knows, with local references
 inlined up to a bound, so that checking an answer takes time in proportion to the answer and
-reaches no network. What generators of schemas add besides is ignored. Specification:
-client/elicitation, "Requested Schema"; basic/index, "Composition-Keyword Resource Use".
+reaches no network. A pattern that looks around or back is displayed and not checked. What
+generators of schemas add besides is ignored. Specification: client/elicitation, "Requested
+Schema"; basic/index, "Composition-Keyword Resource Use".
 """
 
 from __future__ import annotations
@@ -12,15 +13,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
-from typing import Final, Literal, TypeAlias, TypeGuard, cast
+from typing import Final, Literal, TypeAlias, cast
 
 import jsonschema_rs
 import msgspec
-from attrs import define, field, frozen
+from attrs import field, frozen
 
+from .asked_parts import MOST_INLINED, Definitions, Malformed, Swollen
 from .call_errors import quoted
 from .forms import FORMATS
 from .jsonrpc import JsonObject, JsonValue, dumps
+from .linear_patterns import LINEAR, only_backtracks
 from .snapshot import snapshot
 
 Scalar: TypeAlias = str | int | float | bool
@@ -39,19 +42,8 @@ _HOPS: Final = 8
 """References and unions that one field may stand behind."""
 
 _MOST_FIELDS: Final = 1000
-_MOST_INLINED: Final = 256 * 1024
-"""Bytes of JSON that the references of one form may repeat, all taken together."""
-
 _REMEMBERED_BYTES: Final = 8192
 """The largest form that is remembered, what its references repeat included."""
-
-
-class Malformed(Exception):
-    """The question cannot be understood; its reader turns this into an ``InvalidReply``."""
-
-
-class _Swollen(Malformed):
-    """Its references repeat too much."""
 
 
 @frozen
@@ -149,9 +141,9 @@ def read_form(schema: JsonObject) -> AskedForm:
     """
     text = dumps(schema)
     if len(text) <= _REMEMBERED_BYTES:
-        with suppress(_Swollen):
+        with suppress(Swollen):
             return _remembered(text)
-    return _read(schema, _MOST_INLINED)
+    return _read(schema, MOST_INLINED)
 
 
 @lru_cache(maxsize=128)
@@ -169,7 +161,7 @@ def _read(schema: JsonObject, most_inlined: int) -> AskedForm:
         raise Malformed('"required" is not a list of names')
     if strange := [name for name in required if name not in properties]:
         raise Malformed(f"it requires {quoted(strange[0])}, which it does not describe")
-    definitions = _Definitions(schema, most_inlined)
+    definitions = Definitions(schema, most_inlined)
     nodes = {name: _node(name, node, definitions) for name, node in properties.items()}
     flat: JsonObject = {name: node.flat() for name, node in nodes.items()}
     # What is required is not compiled: defaults are checked one by one, with the others missing.
@@ -181,7 +173,9 @@ def _read(schema: JsonObject, most_inlined: int) -> AskedForm:
 
 def _compile(flat: JsonObject) -> jsonschema_rs.Draft202012Validator:
     try:
-        return jsonschema_rs.Draft202012Validator(flat, validate_formats=True)
+        return jsonschema_rs.Draft202012Validator(
+            flat, validate_formats=True, pattern_options=LINEAR
+        )
     except (ValueError, jsonschema_rs.ReferencingError):
         raise Malformed("requestedSchema is not a valid JSON Schema") from None
 
@@ -199,6 +193,8 @@ class _Node:
         """The schema that answers are checked against."""
         flat: JsonObject = {"type": [self.type, "null"] if self.nullable else self.type}
         flat.update({k: self.members[k] for k in _KEYWORDS[self.type] if k in self.members})
+        if only_backtracks(_text(flat.get("pattern")) or ""):
+            del flat["pattern"]  # its server checks what is sent
         if self.type == "string" and (known := _text(self.members.get("format"))) in FORMATS:
             flat["format"] = known
         values: list[JsonValue] = [choice.value for choice in self.choices]
@@ -243,7 +239,7 @@ class _Node:
         return cast(Scalar, default)
 
 
-def _node(name: str, value: JsonValue, definitions: _Definitions) -> _Node:
+def _node(name: str, value: JsonValue, definitions: Definitions) -> _Node:
     try:
         members, nullable = _unfolded(value, definitions)
         kind = _type(members)
@@ -254,12 +250,13 @@ def _node(name: str, value: JsonValue, definitions: _Definitions) -> _Node:
             options, _ = _unfolded(options, definitions)
             if options.get("type", "string") != "string":
                 raise Malformed("a multiple choice has texts as its items")
+        definitions.offer(options)
         return _Node(kind, members, tuple(_choices(options)), nullable)
     except Malformed as fault:
         raise type(fault)(f"field {quoted(name)}: {fault}") from None
 
 
-def _unfolded(node: JsonValue, definitions: _Definitions) -> tuple[JsonObject, bool]:
+def _unfolded(node: JsonValue, definitions: Definitions) -> tuple[JsonObject, bool]:
     """Inline local references, and take null out of a union.
 
     That is how generators of schemas write an enumeration and an optional field.
@@ -279,47 +276,6 @@ def _unfolded(node: JsonValue, definitions: _Definitions) -> tuple[JsonObject, b
         else:
             return node, nullable
     raise Malformed("its schema is wrapped too deeply")
-
-
-@define
-class _Definitions:
-    """What the references of a schema stand for, repeated up to a sum.
-
-    A reference is a few bytes, and a megabyte may stand behind it: without the sum, a form would
-    grow as its fields times its definitions.
-    """
-
-    _schema: JsonObject = field(repr=False)
-    _room: int
-    _taken: set[JsonValue] = field(factory=set[JsonValue])
-
-    def take(self, reference: JsonValue) -> JsonObject:
-        """The definition, to be inlined once.
-
-        Raises:
-            Malformed: there is none, or the sum is reached.
-        """
-        found = self._find(reference)
-        # Taken once, a definition is no longer than it stands in the message.
-        if reference in self._taken:
-            self._room -= len(dumps(found))
-        self._taken.add(reference)
-        if self._room < 0:
-            raise _Swollen(f"the references repeat more than {_MOST_INLINED} bytes")
-        return found
-
-    def _find(self, reference: JsonValue) -> JsonObject:
-        for place in ("$defs", "definitions"):
-            prefix, named = f"#/{place}/", self._schema.get(place)
-            if isinstance(reference, str) and reference.startswith(prefix) and _is_object(named):
-                found = named.get(reference[len(prefix) :])
-                if isinstance(found, dict):
-                    return found
-        raise Malformed("it refers to something outside its schema")
-
-
-def _is_object(value: JsonValue) -> TypeGuard[JsonObject]:
-    return isinstance(value, dict)
 
 
 def _beside_null(union: JsonValue) -> JsonObject | None:

@@ -10,7 +10,7 @@ from typing import Final, get_args
 
 from .asked import InputRequest, Origin, elicitation_mode, read_elicitation
 from .asked_deprecated import RootsRequest, read_sampling, wants_tools
-from .asked_form import Malformed
+from .asked_parts import Malformed
 from .call_errors import Kind, QuestionRefused, quoted
 from .errors import InvalidReply
 from .jsonrpc import JsonObject, JsonValue

@@ -5,9 +5,8 @@ Specification: basic/patterns/mrtr, "Server Requirements" 4 and 5.
 
 from __future__ import annotations
 
-import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
@@ -15,20 +14,12 @@ from attrs import evolve, frozen
 
 from .errors import INVALID_PARAMS, ProtocolError, UsageError
 from .exchange import Exchange
-from .incoming import Incoming, MethodHandler
+from .incoming import Incoming
 from .jsonrpc import JsonObject
-from .protocol import INPUT_REQUIRED
+from .protocol import INPUT_REQUIRED, TARGETS
 from .sealing import Claims, Origin, Reason, StateSealer, TokenRefused
 from .spans import CURRENT
-
-_log = logging.getLogger("antiphon.server")
-
-TARGETS: Final[Mapping[str, str]] = {
-    "tools/call": "name",
-    "prompts/get": "name",
-    "resources/read": "uri",
-}
-"""The methods that may ask, and the parameter that says what is asked for."""
+from .unsealing import opened
 
 _TAG: Final = "low level"
 
@@ -41,20 +32,18 @@ class Boundary:
     bind_principal: Callable[[Exchange], str | None]
     clock: Callable[[], float]
 
-    def around(self, handler: MethodHandler) -> MethodHandler:
-        """The handler, with the boundary around it."""
-
-        async def bounded(request: Incoming) -> JsonObject:
-            origin = self._origin(request)
-            claims = self._open(request, origin)
-            flow_id = claims.flow_id if claims else secrets.token_urlsafe(12)
-            number = claims.round + 1 if claims else 1
-            CURRENT.get().begin(flow_id, number, claims.span if claims else b"")
-            result = await handler(_with_state(request, claims))
-            started = claims.started if claims else self.clock()
-            return self._sealed(result, origin, partial(_claims, flow_id, number, started))
-
-        return bounded
+    async def serve(
+        self, request: Incoming, handler: Callable[[Incoming], Awaitable[JsonObject]]
+    ) -> JsonObject:
+        """Have a request handled behind the boundary; ``handler`` gives only allowed results."""
+        origin = self._origin(request)
+        claims = self._open(request, origin)
+        flow_id = claims.flow_id if claims else secrets.token_urlsafe(12)
+        number = claims.round + 1 if claims else 1
+        CURRENT.get().begin(flow_id, number, claims.span if claims else b"")
+        result = await handler(_with_state(request, claims))
+        started = claims.started if claims else self.clock()
+        return self._sealed(result, origin, partial(_claims, flow_id, number, started))
 
     def _origin(self, request: Incoming) -> Origin:
         target = request.params.get(TARGETS[request.method])
@@ -70,25 +59,27 @@ class Boundary:
             return None
         if not isinstance(token, str):
             raise ProtocolError(INVALID_PARAMS, "Invalid params: requestState must be a string")
-        try:
-            claims = self.sealer.open(token, origin)
-            if claims.tag != _TAG:
-                raise TokenRefused(Reason.STATE_TAG, flow_id=claims.flow_id)
-        except TokenRefused as refusal:
-            extra = {"flow_id": refusal.flow_id}
-            _log.warning("A call of %r: %s", origin.target, refusal, extra=extra)
-            raise refusal.answer() from None
-        return claims
+        return opened(self.sealer, token, origin, _own)
 
     def _sealed(
         self, result: JsonObject, origin: Origin, claims_of: Callable[[str], Claims]
     ) -> JsonObject:
-        state = result.get("requestState")
-        if result.get("resultType") != INPUT_REQUIRED or state is None:
+        if "requestState" not in result:
             return result
-        if not isinstance(state, str):
-            raise UsageError(f"The handler of {origin.method} gave a requestState that is no text")
+        if result["resultType"] != INPUT_REQUIRED:
+            # It would leave in plain text.
+            raise UsageError(
+                f"The handler of {origin.method} gave a requestState with a result that is not "
+                + INPUT_REQUIRED
+            )
+        state = str(result["requestState"])
         return {**result, "requestState": self.sealer.seal(origin, claims_of(state))}
+
+
+def _own(claims: Claims) -> Claims:
+    if claims.tag != _TAG:
+        raise TokenRefused(Reason.STATE_TAG)
+    return claims
 
 
 def _claims(flow_id: str, number: int, started: float, state: str) -> Claims:

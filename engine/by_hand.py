@@ -26,11 +26,11 @@ from attrs import field, frozen
 from .errors import UsageError
 from .machine import Frozen
 from .questions import Single
+from .schema import never_plain
 from .sealing import Reason, TokenRefused
 from .sealing.exact import pack, unpack
 
 TAG: Final = "by hand"
-VERSION: Final = 1
 
 
 def _questions(_: object, __: object, requests: object) -> None:
@@ -70,6 +70,10 @@ class InputRequired:
             raise UsageError("InputRequired() has neither questions nor state to come back with")
 
 
+# Inside a result it would ask nothing, and its state would be there for everybody to read.
+never_plain(InputRequired, "it holds an InputRequired; return that alone, and not in a Done")
+
+
 @frozen
 class Returned:
     """A state that came back; the function makes its questions again where it needs them."""
@@ -77,19 +81,22 @@ class Returned:
     state: Any = field(repr=False)
 
 
-def freeze(required: InputRequired) -> Frozen:
+def freeze(required: InputRequired, version: int) -> Frozen:
     """Pack the state; raises SealingError where it cannot be carried."""
-    return Frozen(TAG, VERSION, pack(required.state, "InputRequired(state=...)"))
+    return Frozen(TAG, version, pack(required.state, "InputRequired(state=...)"))
 
 
-def thaw(frozen: Frozen) -> Returned:
+def thaw(frozen: Frozen, version: int) -> Returned:
     """Restore the state.
 
     Raises:
-        TokenRefused: the state was not sealed by hand.
+        TokenRefused: the state was not sealed by hand, or is of another version.
     """
-    if (frozen.tag, frozen.version) != (TAG, VERSION):
+    if frozen.tag != TAG:
         raise TokenRefused(Reason.STATE_TAG)
+    if frozen.version != version:
+        detail = f"of version {frozen.version}, and the function reads version {version}"
+        raise TokenRefused(Reason.STATE_VERSION, detail=detail)
     try:
         return Returned(unpack(frozen.data))
     except ValueError:

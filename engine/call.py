@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import trio
 from attrs import define, field
 
+from .checks import is_number, present, refuse, text_faults
 from .errors import MissingCapability, UsageError
 from .exchange import Principal
 from .jsonrpc import JsonObject, JsonValue, Notification
@@ -18,18 +18,27 @@ from .protocol import LOG_LEVELS, Implementation, LogLevel, is_at_least
 from .questions import Reading, Single, lacking
 from .schema import plain
 
-if TYPE_CHECKING:
-    from .tracing import TraceContext
-
 A = TypeVar("A")
 T = TypeVar("T")
-Args_co = TypeVar("Args_co", covariant=True)
+
+if TYPE_CHECKING:
+    # Type checkers bring these stubs along; Python itself knows defaults from 3.13 on.
+    from typing_extensions import TypeVar as DefaultingTypeVar
+
+    from .tracing import TraceContext
+
+    Args_co = DefaultingTypeVar("Args_co", covariant=True, default=Any)
+else:
+    Args_co = TypeVar("Args_co", covariant=True)
+
 _log = logging.getLogger("antiphon.call")
 
 
 @define
 class Call(Generic[Args_co]):
     """The request that a handler serves; give a handler a trailing ``call`` to receive it.
+
+    ``Call[Arguments]`` types the arguments; for ``Call`` alone they may be anything.
 
     Attributes:
         args: the tool's arguments.
@@ -52,7 +61,7 @@ class Call(Generic[Args_co]):
     principal: Principal | None = None
     client: Implementation | None = None
     capabilities: JsonObject = field(factory=dict[str, JsonValue])
-    meta: JsonObject = field(factory=dict[str, JsonValue])
+    meta: JsonObject = field(factory=dict[str, JsonValue], repr=False)  # baggage is anybody's
     round: int = 1
     flow_id: str = ""
     event: Event | None = None
@@ -122,10 +131,11 @@ class Call(Generic[Args_co]):
             logger: which part of the program speaks.
 
         Raises:
-            UsageError: there is no such level; ``data`` has no JSON form.
+            UsageError: there is no such level; ``data`` has no JSON form; ``logger`` is no text.
         """
         if level not in LOG_LEVELS:
             raise UsageError(f"There is no log level {level!r}; there are {', '.join(LOG_LEVELS)}")
+        refuse("A log message", text_faults(**present(logger=logger)))
         if self.log_level is None or self._notify is None:
             return
         if not is_at_least(level, self.log_level):
@@ -144,10 +154,12 @@ class Call(Generic[Args_co]):
         (specification, basic/patterns/progress).
 
         Raises:
-            UsageError: a number is NaN or infinite, which no client could be told.
+            UsageError: a number is NaN, infinite, beyond what a float holds or no number at all,
+                which no client could be told; the message is no text.
         """
-        if not all(map(math.isfinite, (done, total or 0))):
-            raise UsageError("Progress is told in finite numbers")
+        if not all(map(is_number, (done, 0 if total is None else total))):
+            raise UsageError("Progress is told in finite numbers, as large as a float may be")
+        refuse("Progress", text_faults(**present(message=message)))
         if self._progress_token is None or self._notify is None:
             return
         if self._reported is not None and done <= self._reported:

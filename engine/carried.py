@@ -21,8 +21,8 @@ from .errors import (
     MissingCapability,
     ProtocolError,
     ResourceNotFound,
-    ToolError,
     lone,
+    told,
 )
 from .incoming import Incoming
 from .jsonrpc import JsonObject, JsonValue, dumps
@@ -31,8 +31,9 @@ from .machine import Frozen, Resumed, Round, Suspended
 from .outcomes import Done, Failed
 from .protocol import COMPLETE, INPUT_REQUIRED, META_RETRY_MS
 from .questions import lacking
-from .sealing import Claims, Origin, TokenRefused
+from .sealing import Claims, Origin
 from .spans import CURRENT
+from .unsealing import opened
 
 if TYPE_CHECKING:
     from .server import ServerCore
@@ -136,10 +137,8 @@ class CarriedCall:
 
     def _told(self, error: Exception | SystemExit, call: Call[Any]) -> str:
         """What a client reads of an exception; raises ProtocolError where a code says it."""
-        if (missing := lone(error, MissingCapability)) is not None:
-            raise missing from None
-        if (told := lone(error, ToolError)) is not None:
-            return str(told)
+        if (text := told(error)) is not None:
+            return text
         none = lone(error, ResourceNotFound) if self.carrier.by_uri else None
         if none is not None:
             raise none.answer(self.target) from None
@@ -183,14 +182,12 @@ class CarriedCall:
         token = self.params.request_state
         if token is None:
             return None
-        try:
-            self.claims = claims = self.server.sealer.open(token, origin)
-            frozen = Frozen(claims.tag, claims.version, claims.state)
-            state = self.carrier.machine.thaw(frozen)
-        except TokenRefused as refusal:
-            extra = {"flow_id": self.claims.flow_id if self.claims else refusal.flow_id}
-            _log.warning("A call of %r: %s", self.target, refusal, extra=extra)
-            raise refusal.answer() from None
+        return opened(self.server.sealer, token, origin, self._restored)
+
+    def _restored(self, claims: Claims) -> Resumed:
+        self.claims = claims
+        frozen = Frozen(claims.tag, claims.version, claims.state)
+        state = self.carrier.machine.thaw(frozen)
         return Resumed(state, frozen, claims.questions, claims.kept, claims.asked, claims.unusable)
 
     def _call(self, arguments: object) -> Call[Any]:

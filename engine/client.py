@@ -10,6 +10,8 @@ import math
 from collections.abc import Collection, Mapping
 from typing import Any, TypedDict, TypeVar, Unpack, cast
 
+import attrs
+
 from .asked_round import KINDS
 from .call_errors import Kind
 from .client_carriers import PROMPT_GET, RESOURCE_READ, TOOL_CALL, Carrier
@@ -20,8 +22,9 @@ from .client_messages import (
 )
 from .client_options import check_seconds
 from .client_reads import ReadingClient
+from .client_wire import Outgoing
 from .conversation import Rounds
-from .driver import Conversation
+from .driver import Conversation, Send
 from .errors import UsageError
 from .hearing import Hearing, LogCallback, ProgressCallback
 from .jsonrpc import JsonObject
@@ -53,6 +56,14 @@ class CallOptions(HearOptions, total=False):
     """Members for the ``_meta`` of every request, such as ``traceparent``."""
 
 
+class ToolOptions(CallOptions, total=False):
+    """What may be said of one call of a tool."""
+
+    check_results: bool
+    """Whether the result is held against the tool's ``outputSchema``, in place of the client's
+    own ``check_results``."""
+
+
 class Client(ReadingClient):
     """A client of one server; made by ``open_client`` or ``connect_client``.
 
@@ -67,24 +78,25 @@ class Client(ReadingClient):
         self,
         name: str,
         arguments: Mapping[str, object] | None = None,
-        **options: Unpack[CallOptions],
+        **options: Unpack[ToolOptions],
     ) -> CallToolResult:
         """Call a tool, answering what it asks by the callbacks of this client.
 
         Args:
             name: the tool.
             arguments: its arguments; a copy is sent, the same in every round.
-            options: see :class:`CallOptions`.
+            options: see :class:`ToolOptions`.
 
         Returns:
             The complete result. A tool that failed says so by ``is_error``.
 
         Raises:
+            SchemaUnusable, ResultInvalid: see :mod:`~.client_schemas`. A tool that this client
+                has not listed, or not since its server told of a change, is not checked.
             RoundsExceeded, DeadlineExceeded, PeopleTimeout, QuestionRefused, AnswerInvalid:
                 see :mod:`~.call_errors`. Whatever a callback raises passes through as it is.
         """
-        target = _tool_target(name, arguments)
-        return await self._conversation(TOOL_CALL, target, self._kinds, options).run()
+        return await self._tool(name, arguments, self._kinds, options).run()
 
     async def get_prompt(
         self,
@@ -100,13 +112,25 @@ class Client(ReadingClient):
         target = _prompt_target(name, arguments)
         return await self._conversation(PROMPT_GET, target, self._kinds, options).run()
 
-    async def read_resource(self, uri: str, **options: Unpack[CallOptions]) -> ReadResourceResult:
+    async def read_resource(
+        self, uri: str, *, fresh: bool = False, **options: Unpack[CallOptions]
+    ) -> ReadResourceResult:
         """Read a resource, answering what it asks.
+
+        Args:
+            uri: the resource.
+            fresh: whether the server is asked although it has called an earlier answer fresh.
+            options: see :class:`CallOptions`.
 
         Raises:
             ServerError: nothing stands behind the uri, or it failed. Else as :meth:`call_tool`.
         """
-        return await self._conversation(RESOURCE_READ, {"uri": uri}, self._kinds, options).run()
+
+        async def read(outgoing: Outgoing) -> JsonObject:
+            return await self._read(outgoing, fresh)
+
+        target: JsonObject = {"uri": uri}
+        return await self._conversation(RESOURCE_READ, target, self._kinds, options, read).run()
 
     def conversation(
         self,
@@ -114,7 +138,7 @@ class Client(ReadingClient):
         arguments: Mapping[str, object] | None = None,
         *,
         kinds: Collection[Kind] = KINDS,
-        **options: Unpack[CallOptions],
+        **options: Unpack[ToolOptions],
     ) -> Conversation[CallToolResult]:
         """Call a tool round by round; see :meth:`Conversation.advance`.
 
@@ -125,8 +149,9 @@ class Client(ReadingClient):
 
         Raises:
             UsageError: the arguments or the meta cannot be sent.
+            SchemaUnusable: the result could not be checked.
         """
-        return self._conversation(TOOL_CALL, _tool_target(name, arguments), kinds, options)
+        return self._tool(name, arguments, kinds, options)
 
     def prompt_conversation(
         self,
@@ -145,12 +170,25 @@ class Client(ReadingClient):
         """Read a resource round by round, as :meth:`conversation`."""
         return self._conversation(RESOURCE_READ, {"uri": uri}, kinds, options)
 
+    def _tool(
+        self,
+        name: str,
+        arguments: Mapping[str, object] | None,
+        kinds: Collection[Kind],
+        options: ToolOptions,
+    ) -> Conversation[CallToolResult]:
+        target, carrier = _tool_target(name, arguments), TOOL_CALL
+        if options.get("check_results", self._settings.check_results):
+            carrier = self._schemas.checking(TOOL_CALL, name)
+        return self._conversation(carrier, target, kinds, options)
+
     def _conversation(
         self,
         carrier: Carrier[T],
         target: JsonObject,
         kinds: Collection[Kind],
         options: CallOptions,
+        send: Send | None = None,
     ) -> Conversation[T]:
         settings = self._settings
         given = options.get("deadline")
@@ -165,7 +203,7 @@ class Client(ReadingClient):
             server=self.name,
             deadline=None if seconds == math.inf else settings.clock() + seconds,
         )
-        return Conversation(self.send, settings, rounds, self._hearing(options))
+        return Conversation(send or self.send, settings, rounds, self._hearing(options))
 
     def _hearing(self, options: CallOptions) -> Hearing:
         log = options.get("log") or self._settings.log
@@ -192,6 +230,7 @@ class Client(ReadingClient):
             UsageError: the target is another; nothing was sent.
             UnreadableDump: the bytes are damaged, something else, or from a newer version.
             QuestionRefused: see above.
+            SchemaUnusable: the result could not be checked.
         """
         settings = self._settings
         rounds = load(
@@ -201,6 +240,9 @@ class Client(ReadingClient):
             refused=settings.refused,
             limits=settings.limits,
         )
+        if rounds.carrier is TOOL_CALL and settings.check_results:
+            name = str(rounds.target.get(TOOL_CALL.names))
+            rounds = attrs.evolve(rounds, carrier=self._schemas.checking(TOOL_CALL, name))
         hearing = self._hearing(cast(CallOptions, options))
         return Conversation[Any].resumed(self.send, settings, rounds, hearing)
 

@@ -22,6 +22,7 @@ from .meta_keys import check_extensions
 from .pacing import Backoff, Schedule
 from .protocol import LOG_LEVELS, Implementation, LogLevel
 from .reconnecting import RECONNECT
+from .result_cache import ResultCache
 from .retrying import RetryPolicy
 
 ANTIPHON: Final = Implementation("antiphon", "0.1.0")
@@ -43,6 +44,8 @@ class ClientOptions(TypedDict, total=False):
     schedule: Schedule
     retry: RetryPolicy | None
     reconnect: RetryPolicy | None
+    cache: ResultCache | None
+    check_results: bool
     log: LogCallback | None
     log_level: LogLevel
     extensions: Mapping[str, JsonObject]
@@ -70,6 +73,10 @@ class Settings:
         schedule: when to ask again a server that is not ready.
         retry: when a request that failed is sent again, where that does no harm; None for never.
         reconnect: when a lost subscription is made again; None for never.
+        cache: keeps lists, discovery and resources for as long as the server calls them fresh;
+            None to keep nothing. Without it each client has one of its own.
+        check_results: whether results of tools are held against the ``outputSchema`` that the
+            tool was listed with.
         log: a plain function for the log messages of servers; without it none are asked for.
         log_level: from which level on they are asked for.
         extensions: those that the client supports, by identifier, with their settings.
@@ -94,6 +101,8 @@ class Settings:
     schedule: Schedule = field(factory=Backoff)
     retry: RetryPolicy | None = field(factory=RetryPolicy)
     reconnect: RetryPolicy | None = RECONNECT
+    cache: ResultCache | None = field(factory=ResultCache)
+    check_results: bool = True
     log: LogCallback | None = None
     log_level: LogLevel = "info"
     extensions: Mapping[str, JsonObject] = field(factory=dict[str, JsonObject])

@@ -15,7 +15,8 @@ from attrs import frozen
 from .call_errors import quoted
 from .change_box import ChangeBox
 from .change_feed import Feed, Listening
-from .changes import Change, OnChange, watched
+from .changes import Change, ListChanged, OnChange, Reconnected, watched
+from .client_cache import CachedReads
 from .client_messages import (
     CompleteResult,
     Discovery,
@@ -30,6 +31,7 @@ from .client_messages import (
     ToolPage,
 )
 from .client_options import ClientOptions, Settings, check_seconds
+from .client_schemas import OutputSchemas
 from .client_subscriptions import Changes, subscription
 from .client_wire import Outgoing, Wire
 from .conversation import read_complete
@@ -91,7 +93,9 @@ class ReadingClient:
         self._sender = Sender(self._wire, settings.retry, settings.limits)
         self._kinds = settings.callbacks.kinds - settings.refused
         self._home = home_of(transport)
-        self._on_change: list[OnChange] = []
+        self._cached = CachedReads(settings.cache, transport, timeout)
+        self._schemas = OutputSchemas(settings.limits)
+        self._on_change: list[OnChange] = [self._cached.heard, self._relearn]
         self._closed = False
         self._closer: Callable[[], Awaitable[None]] | None = None
 
@@ -114,6 +118,7 @@ class ReadingClient:
     def close(self) -> None:
         """Take no further request; for those who own the transport."""
         self._closed = True
+        self._cached.close()
 
     def close_by(self, closer: Callable[[], Awaitable[None]]) -> None:
         """Let :meth:`aclose` wait for this; for those who own the transport."""
@@ -121,11 +126,16 @@ class ReadingClient:
 
     # -- plain requests -----------------------------------------------------------------------
 
-    async def discover(self) -> Discovery:
-        """Ask what the server is and can do (server/discover)."""
-        return await self._plain("server/discover", {}, Discovery)
+    async def discover(self, *, fresh: bool = False) -> Discovery:
+        """Ask what the server is and can do (server/discover).
 
-    def list_tools(self) -> Listing[Tool]:
+        Args:
+            fresh: whether the server is asked although it has called an earlier answer fresh;
+                the same of lists and resources.
+        """
+        return await self._plain("server/discover", {}, Discovery, fresh)
+
+    def list_tools(self, *, fresh: bool = False) -> Listing[Tool]:
         """The tools: ``await client.list_tools()``, or ``async for tool in ...``.
 
         Over HTTP, those are left out that cannot be called there: their ``x-mcp-header`` breaks
@@ -133,43 +143,45 @@ class ReadingClient:
         """
 
         async def fetch(cursor: str | None) -> Page[Tool]:
-            page = await self._page("tools/list", cursor, ToolPage)
+            page = await self._page("tools/list", cursor, ToolPage, fresh)
+            self._schemas.learn(page.tools)
             return self._sender.listed(page.tools), page.next_cursor
 
-        return self._listing("tool list", fetch)
+        return self._listing("tools/list", "tool list", fetch)
 
-    def list_prompts(self) -> Listing[Prompt]:
+    def list_prompts(self, *, fresh: bool = False) -> Listing[Prompt]:
         """The prompts, as :meth:`list_tools`."""
 
         async def fetch(cursor: str | None) -> Page[Prompt]:
-            page = await self._page("prompts/list", cursor, PromptPage)
+            page = await self._page("prompts/list", cursor, PromptPage, fresh)
             return page.prompts, page.next_cursor
 
-        return self._listing("prompt list", fetch)
+        return self._listing("prompts/list", "prompt list", fetch)
 
-    def list_resources(self) -> Listing[Resource]:
+    def list_resources(self, *, fresh: bool = False) -> Listing[Resource]:
         """The resources that can be read as they are, as :meth:`list_tools`."""
 
         async def fetch(cursor: str | None) -> Page[Resource]:
-            page = await self._page("resources/list", cursor, ResourcePage)
+            page = await self._page("resources/list", cursor, ResourcePage, fresh)
             return page.resources, page.next_cursor
 
-        return self._listing("resource list", fetch)
+        return self._listing("resources/list", "resource list", fetch)
 
-    def list_resource_templates(self) -> Listing[ResourceTemplate]:
+    def list_resource_templates(self, *, fresh: bool = False) -> Listing[ResourceTemplate]:
         """The templates of resources, as :meth:`list_tools`."""
 
         async def fetch(cursor: str | None) -> Page[ResourceTemplate]:
-            page = await self._page("resources/templates/list", cursor, ResourceTemplatePage)
+            page = await self._page("resources/templates/list", cursor, ResourceTemplatePage, fresh)
             return page.resource_templates, page.next_cursor
 
-        return self._listing("resource template list", fetch)
+        return self._listing("resources/templates/list", "resource template list", fetch)
 
-    def _listing(self, what: str, fetch: Fetch[T]) -> Listing[T]:
-        return Listing(fetch, self._settings.limits, f"The {what} of {quoted(self.name)}")
+    def _listing(self, method: str, what: str, fetch: Fetch[T]) -> Listing[T]:
+        told = f"The {what} of {quoted(self.name)}"
+        return Listing(fetch, self._settings.limits, told, lambda: self._cached.forget(method))
 
-    async def _page(self, method: str, cursor: str | None, kind: type[T]) -> T:
-        return await self._plain(method, {} if cursor is None else {"cursor": cursor}, kind)
+    async def _page(self, method: str, cursor: str | None, kind: type[T], fresh: bool) -> T:
+        return await self._plain(method, {} if cursor is None else {"cursor": cursor}, kind, fresh)
 
     async def complete(
         self,
@@ -252,10 +264,20 @@ class ReadingClient:
         self._check_open()
         return await self._wire.send(outgoing)
 
-    async def _plain(self, method: str, params: JsonObject, kind: type[T]) -> T:
+    def _relearn(self, change: Change) -> None:
+        if isinstance(change, Reconnected) or change == ListChanged("tools"):
+            self._schemas.clear()
+
+    async def _plain(
+        self, method: str, params: JsonObject, kind: type[T], fresh: bool = False
+    ) -> T:
         outgoing = Outgoing(method, params, self._settings.declared(self._kinds), {}, reads=True)
-        result = await self.send(outgoing)
+        result = await self._read(outgoing, fresh)
         return read_complete(result, kind, f"{method} of {quoted(self.name)}")
+
+    async def _read(self, outgoing: Outgoing, fresh: bool = False) -> JsonObject:
+        self._check_open()
+        return await self._cached.through(outgoing, self.send, fresh=fresh)
 
     async def send(self, outgoing: Outgoing) -> JsonObject:
         """Send one request, again where that does no harm; the result of its reply."""

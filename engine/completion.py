@@ -8,24 +8,23 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, Protocol, TypeAlias, cast
 
 import trio
 from attrs import Factory, field, frozen
 
 from .call import Call
-from .errors import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError, UsageError
+from .checks import count_faults, is_async, kind_of, present, refuse
+from .errors import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError, UsageError, told
 from .jsonrpc import JsonObject, JsonValue, dumps
-from .limits import raising
+from .limits import Limits, raising
 from .protocol import COMPLETE, CompleteParams
 
 _log = logging.getLogger("antiphon.server")
 
 MOST: Final = 100
 """Values of one reply, by the specification."""
-
-LONGEST: Final = 4096
-"""Characters of what was typed so far, and of each argument beside it."""
 
 
 @frozen
@@ -36,11 +35,22 @@ class Completion:
         values: the first hundred are sent.
         total: how many there are, where that is more than ``values`` and known.
         has_more: whether there are more than ``values``.
+
+    Raises:
+        DefinitionError: ``total`` is no whole number, or less than there are values.
     """
 
     values: Sequence[str] = field(factory=tuple[str, ...])
     total: int | None = None
     has_more: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        faults = count_faults(**present(total=self.total))
+        if not faults and self.total is not None and self.total < len(self.values):
+            faults = [f"total {self.total} is less than the {len(self.values)} values"]
+        if not isinstance(cast(object, self.has_more), bool):
+            faults.append(f"has_more must be True or False, not {kind_of(self.has_more)}")
+        refuse("Completion", faults)
 
 
 _Suggested: TypeAlias = Awaitable["Sequence[str] | Completion"]
@@ -49,7 +59,9 @@ Completer: TypeAlias = (
     | Callable[[str, Mapping[str, str], Call[Any]], _Suggested]
 )
 """Takes what was typed so far and the arguments that are filled in already, and where it has a
-third parameter the call: whose principal may see what is a matter of the completer."""
+third parameter the call: whose principal may see what is a matter of the completer.
+
+A third parameter that has a default keeps it, unless its name is ``call``."""
 
 
 @frozen
@@ -60,18 +72,13 @@ class Complete:
     texts, or a :class:`Completion`. A ``Literal`` or an enum suggests its own options without it.
 
     Raises:
-        UsageError: ``suggest`` is no async function.
+        UsageError: ``suggest`` is no async function, or cannot be called with these.
     """
 
     suggest: Completer
     _takes_call: bool = field(
         init=False, default=Factory(lambda self: _takes_call(self.suggest), takes_self=True)
     )
-
-    def __attrs_post_init__(self) -> None:
-        call = getattr(self.suggest, "__call__", None)  # noqa: B004  # of an object, too
-        if not any(map(inspect.iscoroutinefunction, (self.suggest, call))):
-            raise UsageError("Complete(...) takes an `async def (value, others)` function")
 
     async def __call__(
         self, value: str, others: Mapping[str, str], call: Call[Any]
@@ -82,7 +89,24 @@ class Complete:
 
 
 def _takes_call(suggest: object) -> bool:
-    return callable(suggest) and len(inspect.signature(suggest).parameters) > 2
+    """Whether it is given the call; raises UsageError for what cannot be called at all."""
+    if not is_async(suggest):
+        raise UsageError("Complete(...) takes an `async def (value, others)` function")
+    signature = inspect.signature(cast("Callable[..., object]", suggest))
+    takes_call = any(map(_is_call, [*signature.parameters.values()][2:3]))
+    try:
+        signature.bind(*range(3 if takes_call else 2))
+    except TypeError as error:
+        raise UsageError(
+            "Complete(...) calls its function with value and others, and with the call where "
+            f"there is a third parameter; this one cannot be called so: {error}"
+        ) from None
+    return takes_call
+
+
+def _is_call(third: inspect.Parameter) -> bool:
+    by_place = third.kind in (third.POSITIONAL_ONLY, third.POSITIONAL_OR_KEYWORD)
+    return by_place and (third.default is third.empty or third.name == "call")
 
 
 def options(values: Sequence[str]) -> Complete:
@@ -124,25 +148,26 @@ class Wanted:
     others: Mapping[str, str] = field(repr=False)
 
     @classmethod
-    def read(cls, params: CompleteParams) -> Wanted:
+    def read(cls, params: CompleteParams, limits: Limits) -> Wanted:
         """Take the parameters apart.
 
         Raises:
-            ProtocolError: -32602, a member is missing or of the wrong type.
+            ProtocolError: -32602, a member is missing, of the wrong type or too long.
         """
-        kind = _text(params.ref, "type", "ref")
+        text = partial(_text, limits, "completion_bytes")
+        kind = text(params.ref, "type", "ref")
         if kind == "ref/prompt":
-            key = _text(params.ref, "name", "ref")
+            key = text(params.ref, "name", "ref")
         elif kind == "ref/resource":
-            key = _text(params.ref, "uri", "ref")
+            key = _text(limits, "uri_bytes", params.ref, "uri", "ref")
         else:
             raise _invalid('ref.type must be "ref/prompt" or "ref/resource"')
-        value = _text(params.argument, "value", "argument")
+        value = text(params.argument, "value", "argument")
         others = (params.context or {}).get("arguments", {})
         if not isinstance(others, dict):
             raise _invalid("context.arguments must be an object of texts")
-        read = {name: _text(others, name, "context.arguments") for name in others}
-        return cls(kind, key, _text(params.argument, "name", "argument"), value, read)
+        read = {name: text(others, name, "context.arguments") for name in others}
+        return cls(kind, key, text(params.argument, "name", "argument"), value, read)
 
     async def serve(self, entry: Completed, call: Call[Any], seconds: float) -> JsonObject:
         """The members of a ``CompleteResult``; what nothing suggests has no values.
@@ -153,7 +178,8 @@ class Wanted:
             seconds: how long the completer may take.
 
         Raises:
-            ProtocolError: -32603, the completer failed or took too long, which is logged.
+            ProtocolError: -32603, the completer failed or took too long, which is logged, or
+                raised a ToolError, whose text it has; -32021, it called ``call.require``.
         """
         complete = entry.completers.get(self.argument)
         if complete is None:
@@ -175,16 +201,19 @@ class Wanted:
         try:
             given = await complete(self.value, self.others, call)
             return _result(given if isinstance(given, Completion) else Completion(given))
-        except Exception:  # noqa: BLE001  # a completer may raise anything
-            _log.exception("The completer of %s failed", self._what)
-            raise ProtocolError(
-                INTERNAL_ERROR,
-                "There are no suggestions because of an error in the server. It has been logged.",
-            ) from None
+        except Exception as error:  # noqa: BLE001  # a completer may raise anything
+            raise self._failed(error) from None
+
+    def _failed(self, error: Exception) -> ProtocolError:
+        if (text := told(error)) is None:
+            _log.error("The completer of %s failed", self._what, exc_info=error)
+            text = "There are no suggestions because of an error in the server. It has been logged."
+        # What no JSON can say is replaced: the rest of the message must reach the client.
+        return ProtocolError(INTERNAL_ERROR, text.encode("utf-8", "replace").decode())
 
     @property
     def _what(self) -> str:
-        return f"argument {self.argument!r} of {self.key!r}"
+        return f"argument {self.argument[:100]!r} of {self.key[:100]!r}"
 
 
 def _result(completion: Completion) -> JsonObject:
@@ -215,12 +244,17 @@ NOTHING: Final = _result(Completion())
 """The members of a ``CompleteResult`` without suggestions."""
 
 
-def _text(members: Mapping[str, JsonValue], name: str, place: str) -> str:
-    value = members.get(name)
+def _text(
+    limits: Limits, limit: str, members: Mapping[str, JsonValue], name: str, place: str
+) -> str:
+    value, most = members.get(name), getattr(limits, limit)
     if not isinstance(value, str):
         raise _invalid(f"{place}.{name[:128]} must be a string")
-    if len(value) > LONGEST:
-        raise _invalid(f"{place}.{name[:128]} is longer than {LONGEST} characters")
+    if len(value) > most:
+        raise _invalid(
+            f"{place}.{name[:128]} has {len(value)} characters; limit {limit} is {most} "
+            + raising(limit)
+        )
     return value
 
 

@@ -6,28 +6,27 @@ Specification: server/tools, "Tool Result"; server/prompts, "PromptMessage".
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from collections.abc import Mapping, Sequence
+from typing import Generic, TypeAlias, TypeVar, cast
 
-from attrs import Attribute, field, frozen
+from attrs import field, frozen
 
-from .display import Annotations, Icon, mime_type_faults
+from . import validators
+from .checks import kind_of
+from .display import Annotations, Icon
 from .errors import UsageError
 from .jsonrpc import JsonObject, JsonValue, dumps
 from .schema import plain
-
-
-def _check_mime_type(block: object, _: Attribute[Any], mime_type: str | None) -> None:
-    if faults := mime_type_faults(mime_type):
-        raise UsageError(f"{type(block).__name__}: {faults[0]}")
 
 
 @frozen
 class _Block:
     """What every block may carry beside its content."""
 
-    annotations: Annotations | None = field(default=None, kw_only=True)
-    meta: JsonObject | None = field(default=None, kw_only=True)
+    annotations: Annotations | None = field(
+        default=None, kw_only=True, validator=validators.annotations
+    )
+    meta: JsonObject | None = field(default=None, kw_only=True, validator=validators.mapping)
 
     def _with_hints(self, block: JsonObject) -> JsonObject:
         if self.annotations is not None:
@@ -36,8 +35,10 @@ class _Block:
 
 
 def with_meta(member: JsonObject, meta: JsonObject | None) -> JsonObject:
-    """Add ``_meta`` where there is any; raises UsageError where it has no JSON form."""
+    """Add ``_meta`` where there is any; raises UsageError where it is no object of JSON."""
     if meta is not None:
+        if not isinstance(cast(object, meta), Mapping):
+            raise UsageError(f"meta must be a dict, not {kind_of(meta)}")
         member["_meta"] = _sayable(plain(meta))
     return member
 
@@ -53,7 +54,7 @@ def _sayable(value: JsonValue) -> JsonValue:
 class Text(_Block):
     """A text block."""
 
-    text: str
+    text: str = field(validator=validators.text)
 
     def wire(self) -> JsonObject:
         """The JSON form; raises UsageError where the text has a lone surrogate."""
@@ -68,8 +69,8 @@ def _base64(data: bytes) -> str:
 class Image(_Block):
     """An image block; ``data`` is the image file's own bytes."""
 
-    data: bytes
-    mime_type: str = field(validator=_check_mime_type)
+    data: bytes = field(validator=validators.octets)
+    mime_type: str = field(validator=[validators.text, validators.mime_type])
 
     def wire(self) -> JsonObject:
         """The JSON form."""
@@ -82,8 +83,8 @@ class Image(_Block):
 class Audio(_Block):
     """An audio block; ``data`` is the audio file's own bytes."""
 
-    data: bytes
-    mime_type: str = field(validator=_check_mime_type)
+    data: bytes = field(validator=validators.octets)
+    mime_type: str = field(validator=[validators.text, validators.mime_type])
 
     def wire(self) -> JsonObject:
         """The JSON form."""
@@ -92,22 +93,17 @@ class Audio(_Block):
         )
 
 
-def _check_size(_: object, __: Attribute[Any], size: int | None) -> None:
-    if size is not None and size < 0:
-        raise UsageError(f"ResourceLink: size {size} is less than 0")
-
-
 @frozen
 class ResourceLink(_Block):
     """A pointer to a resource; ``size`` is that of its raw content in bytes."""
 
-    uri: str
-    name: str
-    description: str | None = None
-    mime_type: str | None = field(default=None, validator=_check_mime_type)
-    title: str | None = field(default=None, kw_only=True)
-    size: int | None = field(default=None, kw_only=True, validator=_check_size)
-    icons: Sequence[Icon] = field(default=(), kw_only=True)
+    uri: str = field(validator=validators.text)
+    name: str = field(validator=validators.text)
+    description: str | None = field(default=None, validator=validators.optional_text)
+    mime_type: str | None = field(default=None, validator=validators.mime_type)
+    title: str | None = field(default=None, kw_only=True, validator=validators.optional_text)
+    size: int | None = field(default=None, kw_only=True, validator=validators.size)
+    icons: Sequence[Icon] = field(default=(), kw_only=True, validator=validators.icons)
 
     def wire(self) -> JsonObject:
         """The JSON form; raises UsageError where a text has a lone surrogate."""
@@ -144,9 +140,9 @@ def contents_wire(uri: str, contents: str | bytes, mime_type: str | None) -> Jso
 class EmbeddedResource(_Block):
     """A resource's own contents: text, or bytes."""
 
-    uri: str
-    contents: str | bytes
-    mime_type: str | None = field(default=None, validator=_check_mime_type)
+    uri: str = field(validator=validators.text)
+    contents: str | bytes = field(validator=validators.text_or_octets)
+    mime_type: str | None = field(default=None, validator=validators.mime_type)
 
     def wire(self) -> JsonObject:
         """The JSON form; raises UsageError where a text has a lone surrogate."""

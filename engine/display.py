@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from attrs import field, frozen
 
-from .errors import DefinitionError
+from .checks import kind_of, present, refuse, text_faults
 from .jsonrpc import JsonObject, JsonValue
 
 Role: TypeAlias = Literal["user", "assistant"]
@@ -26,16 +26,11 @@ _SIZE: Final = re.compile(r"[1-9][0-9]{0,5}x[1-9][0-9]{0,5}|any")
 _VISIBLE: Final = re.compile(r"[\x21-\x7e]+")
 
 
-def mime_type_faults(mime_type: str | None) -> list[str]:
+def mime_type_faults(mime_type: object) -> list[str]:
     """What is wrong with a MIME type; RFC 6838, section 4.2."""
-    if mime_type is None or _MIME_TYPE.fullmatch(mime_type):
+    if mime_type is None or (isinstance(mime_type, str) and _MIME_TYPE.fullmatch(mime_type)):
         return []
     return [f"mime_type {mime_type!r} is none; it looks like 'image/png'"]
-
-
-def _refuse(subject: str, faults: list[str]) -> None:
-    if faults:
-        raise DefinitionError(subject, faults)
 
 
 def _given(**members: JsonValue) -> JsonObject:
@@ -43,8 +38,11 @@ def _given(**members: JsonValue) -> JsonObject:
 
 
 def _listed(values: Iterable[str] | None) -> tuple[str, ...] | None:
+    if values is None:
+        return None
     # A text is a sequence of texts, so that no type checker finds the forgotten brackets.
-    return (values,) if isinstance(values, str) else None if values is None else tuple(values)
+    one = isinstance(values, str) or not isinstance(cast(object, values), Iterable)
+    return (cast(str, values),) if one else tuple(values)
 
 
 def _roles(values: Iterable[Role] | None) -> tuple[Role, ...] | None:
@@ -72,20 +70,29 @@ class Icon:
     theme: Literal["light", "dark"] | None = None
 
     def __attrs_post_init__(self) -> None:
-        faults = [*_source_faults(self.src), *mime_type_faults(self.mime_type)]
+        faults = text_faults(src=self.src) or _source_faults(self.src)
+        faults += mime_type_faults(self.mime_type)
         faults += [
             f"size {size!r} is neither of the form '48x48' nor 'any'"
             for size in self.sizes or ()
-            if not _SIZE.fullmatch(size)
+            if not (isinstance(cast(object, size), str) and _SIZE.fullmatch(size))
         ]
         if self.theme not in (None, "light", "dark"):
             faults.append(f"theme {self.theme!r} is neither 'light' nor 'dark'")
-        _refuse("Icon", faults)
+        refuse("Icon", faults)
 
     def wire(self) -> JsonObject:
         """The JSON form."""
         sizes = None if self.sizes is None else cast("list[JsonValue]", list(self.sizes))
         return _given(src=self.src, mimeType=self.mime_type, sizes=sizes, theme=self.theme)
+
+
+def icon_faults(icons: object) -> list[str]:
+    """What is wrong with a list of icons."""
+    listed = isinstance(icons, list | tuple)
+    if listed and all(isinstance(icon, Icon) for icon in cast("Sequence[object]", icons)):
+        return []
+    return ["icons must be a list of icons, such as [Icon('https://example.com/icon.png')]"]
 
 
 def _source_faults(src: str) -> list[str]:
@@ -129,7 +136,7 @@ class Annotations:
         ]
         if self.priority is not None and not _is_share(self.priority):
             faults.append(f"priority {self.priority!r} is no number from 0 to 1")
-        _refuse("Annotations", [*faults, *_moment_faults(self.last_modified)])
+        refuse("Annotations", [*faults, *_moment_faults(self.last_modified)])
 
     def wire(self) -> JsonObject:
         """The JSON form."""
@@ -145,14 +152,16 @@ def _is_share(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
-def _moment_faults(moment: str | datetime | None) -> list[str]:
-    if isinstance(moment, datetime) and moment.utcoffset() is None:
-        return [f"last_modified {moment} has no time zone"]
+def _moment_faults(moment: object) -> list[str]:
+    if isinstance(moment, datetime):
+        return [f"last_modified {moment} has no time zone"] if moment.utcoffset() is None else []
     if isinstance(moment, str):
         try:
             datetime.fromisoformat(moment)
         except ValueError:
             return [f"last_modified {moment!r} is not of the form '2025-01-12T15:00:58Z'"]
+    elif moment is not None:
+        return [f"last_modified must be text or a datetime, not {kind_of(moment)}"]
     return []
 
 
@@ -188,14 +197,15 @@ class ToolAnnotations:
 
     def __attrs_post_init__(self) -> None:
         hints = ("read_only", "destructive", "idempotent", "open_world")
-        faults = [
+        faults = text_faults(**present(title=self.title))
+        faults += [
             f"{hint} is {value!r}, neither True nor False"
             for hint in hints
             if (value := getattr(self, hint)) is not None and not isinstance(value, bool)
         ]
         if self.read_only is True and self.destructive is True:
             faults.append("what is read_only cannot be destructive")
-        _refuse("ToolAnnotations", faults)
+        refuse("ToolAnnotations", faults)
 
     def wire(self) -> JsonObject:
         """The JSON form."""

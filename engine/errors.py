@@ -111,6 +111,18 @@ class ToolError(AntiphonError):
     """
 
 
+def told(error: BaseException) -> str | None:
+    """What the other side may read of what a handler raised: the text of a ToolError.
+
+    Raises:
+        MissingCapability: it is one.
+    """
+    if (missing := lone(error, MissingCapability)) is not None:
+        raise missing from None
+    tool_error = lone(error, ToolError)
+    return None if tool_error is None else str(tool_error)
+
+
 class ResourceNotFound(AntiphonError):
     """Raised by a handler of a resource or a template: nothing stands behind that uri."""
 

@@ -2,12 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Literal, cast, get_args, get_origin
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from msgspec import inspect
 
+from .errors import DefinitionError, UsageError
 from .jsonrpc import JsonObject
+from .schema import refuse_unfilled
+
+T = TypeVar("T")
+
+
+def read_fields(
+    kind: type, subject: str, noun: str, read: Callable[[inspect.Field, object], T]
+) -> list[tuple[inspect.Field, T]]:
+    """The fields of an attrs class, with what ``read`` makes of each and its hint.
+
+    Raises:
+        DefinitionError: the class cannot be read; or all UsageErrors of ``read``, which each begin
+            a sentence after the name of the field.
+    """
+    refuse_unfilled(kind, subject)
+    fields, hints = _resolved(kind, subject, noun)
+    made: list[tuple[inspect.Field, T]] = []
+    faults: list[str] = []
+    for field in fields:
+        try:
+            made.append((field, read(field, hints[field.name])))
+        except UsageError as fault:
+            faults.append(f"{noun} {field.name!r} {fault}")
+    if faults:
+        raise DefinitionError(subject, faults)
+    return made
+
+
+def _resolved(
+    kind: type, subject: str, noun: str
+) -> tuple[tuple[inspect.Field, ...], dict[str, Any]]:
+    try:
+        fields = cast(inspect.DataclassType, inspect.type_info(kind)).fields
+        return fields, get_type_hints(kind)
+    except (TypeError, NameError, NotImplementedError) as error:
+        raise DefinitionError(subject, [f"its {noun}s cannot be read: {error}"]) from None
 
 
 def unwrapped(kind: inspect.Type) -> tuple[inspect.Type, JsonObject]:

@@ -10,22 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import (
-    Annotated,
-    Final,
-    TypeAlias,
-    cast,
-    get_type_hints,
-)
+from typing import Annotated, Final, TypeAlias, cast
 
 import attrs
 import msgspec
 from msgspec import Meta, inspect
 
 from .errors import DefinitionError, UsageError
-from .field_types import literals, unwrapped
+from .field_types import literals, read_fields, unwrapped
 from .jsonrpc import JsonObject, JsonValue
-from .schema import Validator, plain, refuse_unfilled
+from .schema import Validator, plain
 
 FORMATS: Final = frozenset({"email", "uri", "date", "date-time"})
 _KEPT: Final = ("type", "title", "description", "default", "minItems", "maxItems")
@@ -70,23 +64,10 @@ def form_schema(answer: type) -> JsonObject:
     subject = f"Form {getattr(answer, '__name__', answer)!s}"
     if not attrs.has(answer):
         raise DefinitionError(subject, ["a form is answered by an attrs class"])
-    refuse_unfilled(answer, subject)
-    try:
-        fields = cast(inspect.DataclassType, inspect.type_info(answer)).fields
-        hints = get_type_hints(answer)
-    except (TypeError, NameError, NotImplementedError) as error:
-        raise DefinitionError(subject, [f"its fields cannot be read: {error}"]) from None
-    properties: JsonObject = {}
-    faults: list[str] = []
-    for field in fields:
-        try:
-            properties[field.name] = _property(field, hints[field.name])
-        except UsageError as error:
-            faults.append(f"field {field.name!r} {error}")
-    if faults:
-        raise DefinitionError(subject, faults)
+    fields = read_fields(answer, subject, "field", _property)
+    properties: JsonObject = {field.name: made for field, made in fields}
     schema: JsonObject = {"type": "object", "properties": properties}
-    if required := [field.name for field in fields if field.required]:
+    if required := [field.name for field, _ in fields if field.required]:
         schema["required"] = cast(JsonValue, required)
     return schema
 

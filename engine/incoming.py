@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
 from attrs import field, frozen
@@ -58,5 +58,8 @@ class Incoming:
         return call
 
 
-MethodHandler: TypeAlias = Callable[[Incoming], Awaitable[JsonObject]]
-"""Serves one method: returns the members of the result, or raises ProtocolError."""
+MethodHandler: TypeAlias = Callable[[Incoming], Awaitable[Mapping[str, Any]]]
+"""Serves one method: returns the members of the result, or raises ProtocolError.
+
+A result without ``resultType`` is complete. What is no JSON is found when it is sent.
+"""

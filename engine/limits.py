@@ -8,6 +8,8 @@ from __future__ import annotations
 import attrs
 from attrs import frozen
 
+from .checks import is_whole, refuse
+
 
 def raising(name: str) -> str:
     """How a limit is raised, for the end of the sentence that names it."""
@@ -31,7 +33,12 @@ class Limits:
     """Decimal digits of one integer in a message."""
 
     uri_bytes: int = 8 * 1024
-    """The URI of a resource that is read. Characters, which are bytes where it is encoded."""
+    """The URI of a resource that is read, or whose variables are to be suggested. Characters,
+    which are bytes where it is encoded."""
+
+    completion_bytes: int = 4096
+    """What was typed so far, where suggestions are asked for, and each argument beside it.
+    Characters."""
 
     token_bytes: int = 64 * 1024
     """A ``requestState``, sealed or received. Characters, which are bytes on the wire."""
@@ -55,7 +62,8 @@ class Limits:
     """Automatic moves of a flow within one round; more is taken for an endless loop."""
 
     handler_seconds: float = 300.0
-    """How long one round of a call may take, handlers and all, before it is cancelled."""
+    """How long one round of a call may take, handlers and all, before it is cancelled. A handler
+    of a whole method has no such limit."""
 
     concurrent_calls: int = 256
     """Calls that one stdio connection, or one HTTP application, runs at a time; further ones
@@ -73,8 +81,10 @@ class Limits:
     """Subscriptions that one server, one stdio connection or one HTTP application keeps open;
     further ones are refused. They take no place of calls."""
 
-    subscription_bytes: int = 128 * 1024
-    """One ``subscriptions/listen`` request, which is kept as long as its subscription. Bytes."""
+    subscription_bytes: int = 16 * 1024
+    """One ``subscriptions/listen`` request, which is kept as long as its subscription. Bytes.
+
+    Decoded, JSON of the most wasteful kind takes 24 times its bytes."""
 
     page: int = 100
     """Items on a page of a list."""
@@ -82,7 +92,18 @@ class Limits:
     listed: int = 10_000
     """Items that a client takes from one list, over all its pages; an empty page counts as one."""
 
+    schema_bytes: int = 256 * 1024
+    """The ``outputSchema`` of a tool that a client is to check results by. Bytes, as JSON."""
+
     def __attrs_post_init__(self) -> None:
-        for name, value in attrs.asdict(self).items():
-            if value < 1:
-                raise ValueError(f"Limits.{name} must be at least 1, not {value}")
+        refuse("Limits", filter(None, map(_fault, attrs.asdict(self).items())))
+
+
+def _fault(limit: tuple[str, object]) -> str | None:
+    name, value = limit
+    seconds = name.endswith("_seconds")
+    if not (is_whole(value) or (seconds and isinstance(value, float))):
+        wanted = "a number" if seconds else "a whole number"
+        return f"{name} must be {wanted}, not {value!r}"
+    # Asked this way round, NaN is refused too.
+    return None if value >= 1 else f"{name} must be at least 1, not {value}"

@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Generator
 from typing import Generic, TypeAlias, TypeVar
 
-from .errors import InvalidReply
+from .call_errors import ServerError
+from .errors import INVALID_PARAMS, InvalidReply
 from .limits import Limits, raising
 
 T = TypeVar("T")
@@ -32,11 +33,30 @@ class Listing(Generic[T]):
         InvalidReply: the pages lead back to each other, or hold more than limit ``listed``.
     """
 
-    def __init__(self, fetch: Fetch[T], limits: Limits, what: str) -> None:
-        """``what`` names the list in errors."""
+    def __init__(
+        self,
+        fetch: Fetch[T],
+        limits: Limits,
+        what: str,
+        forget: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Make a listing.
+
+        Args:
+            fetch: asks for the pages.
+            limits: what is taken of them.
+            what: names the list in errors.
+            forget: gives up pages that were kept from earlier; whether there were any.
+        """
         self._fetch = fetch
-        self._left = limits.listed
+        self._most = limits.listed
         self._what = what
+        self._forget = forget
+        self._taken = False
+        self._rewind()
+
+    def _rewind(self) -> None:
+        self._left = self._most
         self._items: deque[T] = deque()
         self._cursor: str | None = None
         self._seen: set[bytes] = set()
@@ -47,7 +67,19 @@ class Listing(Generic[T]):
         return self._all().__await__()
 
     async def _all(self) -> list[T]:
+        begun = self._taken
+        try:
+            return [item async for item in self]
+        except ServerError as refusal:
+            # The cursor may come from a page that was kept for longer than it held (server/
+            # utilities/caching, "Interaction with Pagination").
+            if begun or self._cursor is None or not self._refused(refusal):
+                raise
+        self._rewind()
         return [item async for item in self]
+
+    def _refused(self, refusal: ServerError) -> bool:
+        return refusal.code == INVALID_PARAMS and self._forget()
 
     def __aiter__(self) -> Listing[T]:
         return self
@@ -57,6 +89,7 @@ class Listing(Generic[T]):
             if self._over:
                 raise StopAsyncIteration
             await self._turn()
+        self._taken = True
         return self._items.popleft()
 
     async def _turn(self) -> None:

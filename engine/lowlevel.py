@@ -13,32 +13,34 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final, TypeAlias, TypeVar
 
-from .boundary import TARGETS, Boundary
+from .allowed import allowed
+from .boundary import Boundary
+from .checks import refuse
 from .display import Icon
 from .errors import (
     METHOD_NOT_FOUND,
     ProtocolError,
-    UsageError,
     method_not_found,
     unsupported_version,
 )
 from .exchange import Exchange, verified_principal
 from .incoming import Incoming, MethodHandler
-from .jsonrpc import JsonObject, JsonValue, Reply, Request, Success
+from .jsonrpc import JsonObject, JsonValue, Reply, Request, Success, dumps
 from .limits import Limits
 from .meta_keys import check_extensions
 from .middleware import Middleware, around, settled
 from .protocol import (
     COMPLETE,
-    INPUT_REQUIRED,
     META_SERVER,
     META_VERSION,
     SUPPORTED_VERSIONS,
+    TARGETS,
     CacheScope,
     Implementation,
     read_meta,
 )
 from .sealing import Codec, StateSealer
+from .server_checks import check_handler, check_method_name, server_faults
 from .spans import collects_spans, request_span
 
 H = TypeVar("H", bound=MethodHandler)
@@ -76,8 +78,10 @@ class LowLevelServer:
         list_scope: whether they are the same for everybody.
 
     Raises:
-        UsageError: an extension's identifier has no prefix, or its settings have no JSON form;
-            ``list_ttl_ms`` is negative.
+        UsageError: an extension's identifier has no prefix; no JSON can say its settings, or
+            how the server names itself.
+        DefinitionError: all other arguments that are of the wrong kind, such as a negative
+            ``list_ttl_ms``.
     """
 
     def __init__(
@@ -98,8 +102,23 @@ class LowLevelServer:
         list_ttl_ms: int = 0,
         list_scope: CacheScope = "private",
     ) -> None:
-        if list_ttl_ms < 0:
-            raise UsageError("Server(list_ttl_ms=...) must not be negative")
+        faults = server_faults(
+            texts={"name": name, "version": version},
+            optional={
+                "title": title,
+                "description": description,
+                "website_url": website_url,
+                "instructions": instructions,
+            },
+            icons=icons,
+            capabilities=capabilities,
+            middleware=middleware,
+            lifespan=lifespan,
+            limits=limits,
+            list_ttl_ms=list_ttl_ms,
+            list_scope=list_scope,
+        )
+        refuse("Server", faults)
         self.name: Final = name
         self.info: Final = Implementation(
             name,
@@ -109,9 +128,11 @@ class LowLevelServer:
             website_url,
             [icon.wire() for icon in icons] or None,
         )
+        # Found only when it is sent, what no JSON can say would spoil every reply.
+        dumps([self.info.wire(), instructions])
         self.instructions: Final = instructions
         self.limits: Final = limits or Limits()
-        self.extensions: Final = check_extensions(extensions or {})
+        self.extensions: Final = check_extensions({} if extensions is None else extensions)
         self._named: Final[JsonObject] = {META_SERVER: self.info.wire()}
         self._capabilities: Final[JsonObject] = dict(capabilities or {})
         self._caching: Final[JsonObject] = {"ttlMs": list_ttl_ms, "cacheScope": list_scope}
@@ -121,9 +142,15 @@ class LowLevelServer:
         self._proceed: Final = around(middleware, self._reply)
 
     def method(self, name: str) -> Callable[[H], H]:
-        """Serve a method by the function that this decorates; the last one given counts."""
+        """Serve a method by the async function that this decorates; the last one given counts.
+
+        Raises:
+            UsageError: the name is empty, or the function is not async.
+        """
+        check_method_name(name)
 
         def register(handler: H) -> H:
+            check_handler(name, handler)
             self._methods[name] = handler
             return handler
 
@@ -190,13 +217,16 @@ class LowLevelServer:
         if request.method == "initialize":
             self._refuse_handshake(request)
         meta = read_meta(request.params)
-        handler = self._methods.get(request.method)
-        if handler is None:
+        if request.method not in self._methods:
             raise method_not_found(request.method)
-        if self._boundary is not None and request.method in TARGETS:
-            handler = self._boundary.around(handler)
         incoming = Incoming(request.id, request.method, request.params, meta, exchange)
-        return _allowed(request.method, await handler(incoming))
+        if self._boundary is None or request.method not in TARGETS:
+            return await self._handled(incoming)
+        return await self._boundary.serve(incoming, self._handled)
+
+    async def _handled(self, incoming: Incoming) -> JsonObject:
+        handler = self._methods[incoming.method]
+        return allowed(incoming, await handler(incoming))
 
     def _refuse_handshake(self, request: Request) -> None:
         """Name the versions served: it is all that a client of the handshake era can show."""
@@ -228,13 +258,3 @@ class LowLevelServer:
         if not self.extensions:
             return self._capabilities
         return {**self._capabilities, "extensions": dict(self.extensions)}
-
-
-def _allowed(method: str, result: JsonObject) -> JsonObject:
-    """Hold an interim result to what the protocol never allows, whoever made it."""
-    if result.get("resultType") == INPUT_REQUIRED:
-        if method not in TARGETS:
-            raise UsageError(f"{method} must not answer input_required")
-        if result.get("inputRequests") is None and result.get("requestState") is None:
-            raise UsageError(f"{method} answers input_required without questions and state")
-    return result

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, cast
 
+from .checks import kind_of
 from .errors import UsageError
 from .jsonrpc import JsonObject, dumps
 
@@ -23,14 +24,30 @@ def is_prefixed(key: str) -> bool:
     return _PREFIXED.fullmatch(key) is not None
 
 
+def meta_faults(meta: object) -> list[str]:
+    """What is wrong with the ``_meta`` of something that is listed: each key has a prefix."""
+    if not isinstance(meta, Mapping):
+        return [f"meta must be a dict, such as {{'com.example/team': 'red'}}, not {kind_of(meta)}"]
+    return [
+        f"meta has the key {key!r}, which needs a prefix, such as 'com.example/team'"
+        for key in cast("Mapping[object, object]", meta)
+        if not (isinstance(key, str) and is_prefixed(key))
+    ]
+
+
 def check_extensions(extensions: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
     """The extensions that one side supports, with their settings.
 
     Raises:
         UsageError: an identifier has no prefix, or settings are no JSON object.
     """
+    if not isinstance(cast(object, extensions), Mapping):
+        raise UsageError(
+            "extensions must be a dict of settings by identifier, such as "
+            f"{{'com.example/name': {{}}}}, not {kind_of(extensions)}"
+        )
     for name, settings in extensions.items():
-        if not is_prefixed(name):
+        if not (isinstance(cast(object, name), str) and is_prefixed(name)):
             raise UsageError(
                 f"Extension {name!r} needs an identifier with a prefix, such as 'com.example/name'"
             )

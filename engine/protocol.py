@@ -8,7 +8,7 @@ server/discover, basic/patterns/mrtr.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final, Literal, TypeGuard, TypeVar, Union, cast, get_args, get_origin
 
@@ -51,6 +51,13 @@ def is_at_least(level: LogLevel, floor: LogLevel) -> bool:
 
 COMPLETE: Final = "complete"
 INPUT_REQUIRED: Final = "input_required"
+
+TARGETS: Final[Mapping[str, str]] = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+}
+"""The methods that may ask, and the parameter that says what is asked for."""
 
 T = TypeVar("T")
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Final, cast
 
-from attrs import Attribute, field, frozen
+from attrs import field, frozen
 
-from .content import BLOCKS, contents_wire, with_meta
-from .display import mime_type_faults
+from . import validators
+from .content import BLOCKS, Structured, contents_wire, with_meta
 from .errors import UsageError
 from .jsonrpc import JsonObject, dumps
+from .prompt_content import PromptMessage
 from .schema import plain
 
 JSON: Final = "application/json"
 
 
-def _check_mime_type(_: object, __: Attribute[Any], mime_type: str | None) -> None:
-    if faults := mime_type_faults(mime_type):
-        raise UsageError(f"ResourceContents: {faults[0]}")
+FOREIGN: Final = (*BLOCKS, PromptMessage, Structured)
+"""What only tools and prompts give."""
 
 
 @frozen
@@ -32,10 +32,10 @@ class ResourceContents:
         meta: what else the client is told, as ``_meta``.
     """
 
-    contents: str | bytes
-    uri: str | None = field(default=None, kw_only=True)
-    mime_type: str | None = field(default=None, kw_only=True, validator=_check_mime_type)
-    meta: JsonObject | None = field(default=None, kw_only=True)
+    contents: str | bytes = field(validator=validators.text_or_octets)
+    uri: str | None = field(default=None, kw_only=True, validator=validators.optional_text)
+    mime_type: str | None = field(default=None, kw_only=True, validator=validators.mime_type)
+    meta: JsonObject | None = field(default=None, kw_only=True, validator=validators.mapping)
 
 
 def resource_contents(value: object, uri: str, mime_type: str | None = None) -> list[JsonObject]:
@@ -58,20 +58,14 @@ def resource_contents(value: object, uri: str, mime_type: str | None = None) -> 
             f"Reading {uri!r} gave None; give its contents, or raise where there is no such "
             "resource"
         )
-    if isinstance(value, ResourceContents):
-        return [_wire(value, uri, mime_type)]
     if isinstance(value, str | bytes | bytearray):
         plainly = value if isinstance(value, str) else bytes(value)
         return [contents_wire(uri, plainly, mime_type)]
-    if isinstance(value, list | tuple):
-        items = cast(Sequence[object], value)
-        parts = [item for item in items if isinstance(item, ResourceContents)]
-        if parts:
-            _refuse_others(items, parts)
-            return [_wire(part, uri, mime_type) for part in parts]
-    if isinstance(value, BLOCKS):
-        kind = type(cast(object, value)).__name__
-        raise UsageError(f"Reading {uri!r} gave a {kind}, which is for tools and prompts")
+    items = cast("Sequence[object]", value if isinstance(value, list | tuple) else [value])
+    _refuse_foreign(items, uri)
+    if parts := [item for item in items if isinstance(item, ResourceContents)]:
+        _refuse_others(items, parts)
+        return [_wire(part, uri, mime_type) for part in parts]
     text = dumps(plain(cast(object, value))).decode()
     return [contents_wire(uri, text, mime_type or JSON)]
 
@@ -80,6 +74,13 @@ def _wire(part: ResourceContents, uri: str, mime_type: str | None) -> JsonObject
     own = part.mime_type if part.mime_type is not None else mime_type
     named = part.uri if part.uri is not None else uri
     return with_meta(contents_wire(named, part.contents, own), part.meta)
+
+
+def _refuse_foreign(items: Sequence[object], uri: str) -> None:
+    for item in items:
+        if isinstance(item, FOREIGN):
+            kind = type(cast(object, item)).__name__
+            raise UsageError(f"Reading {uri!r} gave a {kind}, which is for tools and prompts")
 
 
 def _refuse_others(items: Sequence[object], parts: Sequence[ResourceContents]) -> None:

@@ -212,6 +212,15 @@ def _placed(told: str) -> str:
     return f"{place.lstrip('.')}: {text}" if place else text
 
 
+def never_plain(kind: type, why: str) -> None:
+    """Let no value of this class become JSON, wherever it stands; ``why`` says what to do."""
+
+    def refuse(_: object) -> None:
+        raise TypeError(why)
+
+    _converter.register_unstructure_hook(kind, refuse)
+
+
 def plain(value: object) -> JsonValue:
     """The JSON value of an attrs value, or of what else msgspec can say in JSON.
 

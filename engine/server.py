@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from .carried import CarriedCall
+from .checks import present, refuse, text_faults
 from .completion import NOTHING, Wanted
 from .display import Icon
 from .errors import (
@@ -40,11 +41,13 @@ from .protocol import (
     structure,
 )
 from .registry import Registry
+from .resource_registry import ResourceRegistry
 from .resources import ResourceEntry, TemplateEntry
 from .sealing import Codec, StateSealer
 from .subscription_filter import Honoured
 from .subscriptions import LISTEN, Subscriptions
 from .tools import ToolEntry
+from .uri_syntax import normal
 from .uri_templates import check_uri
 
 BindPrincipal: TypeAlias = Callable[[Exchange], str | None]
@@ -87,6 +90,7 @@ class ServerCore(LowLevelServer):
 
     Raises:
         UsageError: keys, codec, ttl, audience or an extension's name do not fit.
+        DefinitionError: all that is of the wrong kind, as of a :class:`.LowLevelServer`.
     """
 
     def __init__(
@@ -128,6 +132,7 @@ class ServerCore(LowLevelServer):
             list_ttl_ms=list_ttl_ms,
             list_scope=list_scope,
         )
+        refuse("Server", text_faults(**present(audience=audience)))
         self.reveal_errors: Final = reveal_errors
         self.clock: Final = clock
         self.sealer: Final = StateSealer(
@@ -143,8 +148,8 @@ class ServerCore(LowLevelServer):
         told = self.subscriptions
         self.tools: Final = Registry[ToolEntry]("tool", changed=told.tools_changed)
         self.prompts: Final = Registry[PromptEntry]("prompt", changed=told.prompts_changed)
-        self.resources: Final = Registry[ResourceEntry](
-            "resource", longest=_LONGEST_URI, changed=told.resources_changed
+        self.resources: Final = ResourceRegistry(
+            longest=_LONGEST_URI, changed=told.resources_changed
         )
         self.templates: Final = Registry[TemplateEntry](
             "resource template", longest=_LONGEST_URI, changed=told.resources_changed
@@ -153,9 +158,9 @@ class ServerCore(LowLevelServer):
         self._methods.update(
             {
                 "tools/list": partial(self._list, "tools", self.tools),
-                "tools/call": self._call_tool,
+                "tools/call": partial(self._run_named, self.tools, CallToolParams),
                 "prompts/list": partial(self._list, "prompts", self.prompts),
-                "prompts/get": self._get_prompt,
+                "prompts/get": partial(self._run_named, self.prompts, GetPromptParams),
                 "resources/list": partial(self._list, "resources", self.resources),
                 "resources/templates/list": partial(
                     self._list, "resourceTemplates", self.templates
@@ -246,32 +251,39 @@ class ServerCore(LowLevelServer):
         if not self._offers(registry):
             raise method_not_found(request.method)
 
-    async def _call_tool(self, request: Incoming) -> JsonObject:
-        self._declared(self.tools, request)
-        asked = structure(request.params, CallToolParams)
-        tool = self.tools.find(asked.name)
+    async def _run_named(
+        self,
+        registry: Registry[ToolEntry] | Registry[PromptEntry],
+        kind: type[CallToolParams | GetPromptParams],
+        request: Incoming,
+    ) -> JsonObject:
+        self._declared(registry, request)
+        asked = structure(request.params, kind)
+        entry = registry.find(asked.name)
         given = asked.arguments or {}
-        return await CarriedCall(self, tool, asked.name, given, asked, request).serve()
-
-    async def _get_prompt(self, request: Incoming) -> JsonObject:
-        self._declared(self.prompts, request)
-        asked = structure(request.params, GetPromptParams)
-        prompt = self.prompts.find(asked.name)
-        given = asked.arguments or {}
-        return await CarriedCall(self, prompt, asked.name, given, asked, request).serve()
+        return await CarriedCall(self, entry, asked.name, given, asked, request).serve()
 
     async def _read_resource(self, request: Incoming) -> JsonObject:
         self._declared(self.resources, request)
         asked = structure(request.params, ReadResourceParams)
-        check_uri(asked.uri, self.limits)
-        if (resource := self.resources.get(asked.uri)) is not None:
-            return await CarriedCall(self, resource, asked.uri, {}, asked, request).serve()
+        entry, given = self._found(asked.uri)
+        return await CarriedCall(self, entry, asked.uri, given, asked, request).serve()
+
+    def _found(self, uri: str) -> tuple[ResourceEntry | TemplateEntry, JsonObject]:
+        """What a uri names, in any spelling, with the values of its variables.
+
+        Raises:
+            ProtocolError: -32602, nothing, or no uri.
+        """
+        spelled = check_uri(uri, self.limits)
+        if (resource := self.resources.spelled(spelled)) is not None:
+            return resource, {}
         for template in self.templates:
-            if (variables := template.template.match(asked.uri, self.limits)) is not None:
-                given: JsonObject = {**variables}
-                call = CarriedCall(self, template, asked.uri, given, asked, request)
-                return await call.serve()
-        raise ResourceNotFound().answer(asked.uri)
+            if (variables := template.template.match_normal(spelled)) is not None:
+                if (resource := self.resources.valued(template.template, variables)) is not None:
+                    return resource, {}
+                return template, {**variables}
+        raise ResourceNotFound().answer(uri)
 
     async def _listen(self, request: Incoming) -> JsonObject:
         return await self.subscriptions.listen(request.id, request.params, request.exchange)
@@ -279,7 +291,7 @@ class ServerCore(LowLevelServer):
     async def _suggest(self, request: Incoming) -> JsonObject:
         if not self._suggests:
             raise method_not_found(request.method)
-        wanted = Wanted.read(structure(request.params, CompleteParams))
+        wanted = Wanted.read(structure(request.params, CompleteParams), self.limits)
         entry: PromptEntry | TemplateEntry
         if wanted.kind == "ref/prompt":
             entry = self.prompts.find(wanted.key)
@@ -293,5 +305,11 @@ class ServerCore(LowLevelServer):
 
     def _named_template(self, key: str) -> TemplateEntry | None:
         """The template itself, or the one of this uri: a client may name either."""
-        matching = (entry for entry in self.templates if entry.template.match(key, self.limits))
-        return self.templates.get(key) or next(matching, None)
+        if (named := self.templates.get(key)) is not None:
+            return named
+        # What is completed may be no uri yet.
+        spelled = normal(key) if len(key) <= self.limits.uri_bytes else None
+        if spelled is None:
+            return None
+        matching = (entry for entry in self.templates if entry.template.match_normal(spelled))
+        return next(matching, None)

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from .errors import INVALID_PARAMS, ProtocolError
 from .jsonrpc import JsonObject, JsonValue
+from .uri_syntax import is_uri
 
 TOOLS: Final = "notifications/tools/list_changed"
 PROMPTS: Final = "notifications/prompts/list_changed"
@@ -69,7 +70,8 @@ class Filter:
         """Read the filter of a request; members that this revision does not know are ignored.
 
         Raises:
-            ProtocolError: -32602 that names the malformed member.
+            ProtocolError: -32602 that names the malformed member; a resource that is to be
+                watched is named by an absolute URI.
         """
         lists = tuple(member for member in _LISTS if _flag(asked, member))
         return cls(lists, tuple(dict.fromkeys(_uris(asked))))
@@ -104,9 +106,9 @@ def _uris(asked: JsonObject) -> list[str]:
     uris: JsonValue = asked.get(_URIS, [])
     if isinstance(uris, list):
         texts = [uri for uri in uris if isinstance(uri, str)]
-        if len(texts) == len(uris):
+        if len(texts) == len(uris) and all(map(is_uri, texts)):
             return texts
-    raise _malformed(_URIS, "an array of strings")
+    raise _malformed(_URIS, "an array of absolute URIs")
 
 
 def _malformed(member: str, kind: str) -> ProtocolError:

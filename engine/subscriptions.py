@@ -16,7 +16,7 @@ from attrs import define, field
 from .closing import ClosableExchange, Closing
 from .errors import BUSY, INVALID_PARAMS, ProtocolError
 from .exchange import Exchange
-from .jsonrpc import JsonObject, JsonValue, Notification, RequestId, dumps
+from .jsonrpc import JsonObject, JsonValue, Notification, RequestId
 from .limits import Limits, raising
 from .protocol import COMPLETE, META_PREFIX
 from .subscription_filter import PROMPTS, RESOURCES, TOOLS, UPDATED, Change, Filter, Honoured
@@ -55,11 +55,11 @@ class Subscriptions:
             The ``SubscriptionsListenResult``, after all that had changed was sent.
 
         Raises:
-            ProtocolError: the filter is malformed or too large, or there are as many
-                subscriptions as there may be.
+            ProtocolError: the filter is malformed, or there are as many subscriptions as there
+                may be. How large it may be is the transport's to say: see :func:`check_room`.
         """
         asked = _asked(params)
-        check_room(self._limits, len(self._open), len(dumps(asked)))
+        check_number(self._limits, len(self._open))
         granted = Filter.read(asked).granted(self._honoured())
         with self._opened(granted, exchange) as subscription:
             await exchange.notify(_tagged(id, ACKNOWLEDGED, notifications=granted.wire()))
@@ -149,7 +149,8 @@ class _Subscription:
             act(*args)
             return
         with suppress(trio.RunFinishedError):
-            self._home.run_sync_soon(act, *args)
+            # A loop that is busy meanwhile keeps equal acts once, in the order of the first.
+            self._home.run_sync_soon(act, *args, idempotent=True)
 
 
 def _current_token() -> trio.lowlevel.TrioToken | None:
@@ -171,12 +172,12 @@ def _tagged(id: RequestId, method: str, **params: JsonValue) -> Notification:
 
 
 def check_room(limits: Limits, open: int, size: int) -> None:
-    """See whether there is room for one more subscription.
+    """See whether there is room for one more subscription on a transport.
 
     Args:
         limits: what is allowed.
         open: how many there are.
-        size: the bytes that are kept as long as it is open.
+        size: the bytes of the request, which are kept as long as it is open.
 
     Raises:
         ProtocolError: there is none; it names the limit.
@@ -189,6 +190,15 @@ def check_room(limits: Limits, open: int, size: int) -> None:
             "with each subscription",
             {"limit": "subscription_bytes", "value": limits.subscription_bytes},
         )
+    check_number(limits, open)
+
+
+def check_number(limits: Limits, open: int) -> None:
+    """See whether there may be one more subscription, where ``open`` are there.
+
+    Raises:
+        ProtocolError: there may not; it names the limit.
+    """
     if open >= limits.subscriptions:
         raise ProtocolError(
             BUSY,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import isfinite, nan
-from typing import Any, Final, cast, get_type_hints
+from typing import Any, Final, cast
 
 import attrs
 import msgspec
@@ -17,10 +17,10 @@ from attrs import frozen
 from msgspec import inspect
 
 from .errors import DefinitionError, UsageError, printable
-from .field_types import literals, unwrapped
+from .field_types import literals, read_fields, unwrapped
 from .jsonrpc import DEFAULT_LIMITS, JsonObject, JsonValue
 from .limits import Limits, raising
-from .schema import Validator, builder, check_defaults, derive, refuse_unfilled
+from .schema import Validator, builder, check_defaults, derive
 
 _MOST: Final = 5
 """Wrong names that are told: who sends a thousand need not read them all."""
@@ -136,23 +136,10 @@ class TextArguments:
 # -- the fields -------------------------------------------------------------------------------
 
 
-def _arguments(kind: type, subject: str) -> Iterator[_Argument]:
+def _arguments(kind: type, subject: str) -> list[_Argument]:
     if not attrs.has(kind):
         raise DefinitionError(subject, ["its arguments are the fields of an attrs class"])
-    refuse_unfilled(kind, subject)
-    try:
-        fields = cast(inspect.DataclassType, inspect.type_info(kind)).fields
-        hints = get_type_hints(kind)
-    except (TypeError, NameError, NotImplementedError) as error:
-        raise DefinitionError(subject, [f"its arguments cannot be read: {error}"]) from None
-    faults: list[str] = []
-    for field in fields:
-        try:
-            yield _argument(field, hints[field.name])
-        except UsageError as fault:
-            faults.append(f"argument {field.name!r} {fault}")
-    if faults:
-        raise DefinitionError(subject, faults)
+    return [argument for _, argument in read_fields(kind, subject, "argument", _argument)]
 
 
 def _argument(field: inspect.Field, hint: object) -> _Argument:

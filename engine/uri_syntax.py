@@ -47,6 +47,11 @@ def normal(uri: str) -> str | None:
         return None
 
 
+def is_uri(text: str) -> bool:
+    """Whether it is an absolute URI, apart from characters that can be encoded."""
+    return _SCHEME.match(text) is not None and normal(text) is not None
+
+
 def _spelled(found: re.Match[str]) -> str:
     if digits := found[1]:
         char = chr(int(digits, 16))

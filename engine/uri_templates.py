@@ -40,8 +40,8 @@ from .uri_syntax import MARKS, UNRESERVED, Syntax, Variable, normal, parse_synta
 _MARK: Final = re.compile(f"[{re.escape(MARKS)}]")
 
 
-def check_uri(uri: str, limits: Limits = DEFAULT_LIMITS) -> None:
-    """Refuse what no resource can have.
+def check_uri(uri: str, limits: Limits = DEFAULT_LIMITS) -> str:
+    """The normal form of a uri; refuses what no resource can have.
 
     Raises:
         ProtocolError: -32602, it is too long, or has characters that no URI can be made of.
@@ -52,8 +52,9 @@ def check_uri(uri: str, limits: Limits = DEFAULT_LIMITS) -> None:
             f"The uri has {len(uri)} characters; limit uri_bytes is {limits.uri_bytes} "
             + raising("uri_bytes"),
         )
-    if normal(uri) is None:
+    if (spelled := normal(uri)) is None:
         raise ProtocolError(INVALID_PARAMS, "The uri is none: encode what stands in it")
+    return spelled
 
 
 @frozen
@@ -93,8 +94,14 @@ class UriTemplate:
         query is missing in the values.
         """
         spelled = normal(uri) if len(uri) <= limits.uri_bytes else None
-        found = self._pattern.fullmatch(spelled) if spelled is not None else None
-        if found is None:
+        return None if spelled is None else self.match_normal(spelled)
+
+    def match_normal(self, uri: str) -> dict[str, str] | None:
+        """As :meth:`match`, of a uri that is in normal form and no longer than it may be.
+
+        Who tries many templates makes that form once: see :func:`check_uri`.
+        """
+        if (found := self._pattern.fullmatch(uri)) is None:
             return None
         *written, query = found.groups()
         try:

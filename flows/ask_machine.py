@@ -15,8 +15,8 @@ from attrs import evolve, field, frozen
 from ..engine.by_hand import InputRequired
 from ..engine.call import Call
 from ..engine.errors import UsageError
-from ..engine.limits import raising
 from ..engine.machine import Asks, End, Frozen, MovesOn, Wants
+from ..engine.named_ends import unhandled
 from ..engine.outcomes import Answered, Done, Event, EventKind, Failed, Refused, Unusable
 from ..engine.questions import Given, Refusal
 from .ask_graph import AskGraph, graph_of
@@ -86,9 +86,9 @@ class AskMachine:
         waiting = cast("Waiting", state)
         match event:
             case Refused(how):
-                return Failed(_refused(self.name, how, waiting.at.refused(how)))
-            case Unusable(reason):
-                return Failed(_unusable(self.name, reason, list(waiting.at.faults())))
+                return Failed(unhandled(self.name, event, waiting.at.refused(how)))
+            case Unusable():
+                return Failed(unhandled(self.name, event, waiting.at.faults()))
             case Answered(answers):
                 taken = cast("tuple[Taken, ...]", answers)
                 sealed = _with(waiting, dict(zip(_wanted(waiting), taken, strict=True)))
@@ -179,29 +179,3 @@ def _with(state: Waiting, taken: Mapping[str, Taken]) -> AskState:
 
 def _noted(fault: str) -> str:
     return f"The last answer cannot be used: {fault[:_LONGEST_NOTE]}."
-
-
-# -- the named ends ---------------------------------------------------------------------------
-
-
-def _named(names: list[str]) -> str:
-    return ", ".join(map(repr, names)) or "it"
-
-
-def _refused(name: str, how: str, names: list[str]) -> str:
-    if how == "declined":
-        return (
-            f"{name}: the user declined to answer {_named(names)}, so nothing more was done. "
-            "Do not retry."
-        )
-    return (
-        f"{name}: the user closed the question {_named(names)} without answering, so nothing more "
-        "was done. Ask the user before calling again."
-    )
-
-
-def _unusable(name: str, reason: str, names: list[str]) -> str:
-    return (
-        f"{name}: the answer to {_named(names)} could not be used ({reason}), and was asked for "
-        f"again as often as limit unusable allows {raising('unusable')}, so nothing more was done."
-    )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
+from types import NoneType
 from typing import Annotated, Any, Final, TypeVar, Union, cast, get_args, get_origin
 
 import attrs
 from attrs import define
 
 from ..engine.call import Call
+from ..engine.checks import unwrapped_partial
 from ..engine.errors import DefinitionError
 from ..engine.questions import Form, Given, Refusal
 from .ask_parameters import Answerable, Ask, AskParameter, answerable
@@ -38,8 +40,9 @@ def bare(hint: object) -> object:
 
 
 def is_call(parameter: inspect.Parameter, hint: object) -> bool:
-    """Whether a parameter takes the call."""
-    return (get_origin(hint) or hint) is Call or (parameter.name == "call" and hint is None)
+    """Whether a parameter takes the call; it may say that it would do without."""
+    kinds = {get_origin(kind) or kind for kind in members(hint)} - {NoneType}
+    return kinds == {Call} or (parameter.name == "call" and hint is None)
 
 
 _BY_NAME: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -69,7 +72,7 @@ class AskReader:
             self._tell(name, f"Ask takes a function or a message, not {ask.source!r}")
             return AskParameter(name, _nothing)
         try:
-            hints = hints_of(_hinted(ask.source), f"parameter {name!r}: its function")
+            hints = hints_of(hinted(ask.source), f"parameter {name!r}: its function")
         except Unreadable as fault:
             self.faults.append(str(fault))
             return AskParameter(name, ask.source)
@@ -198,11 +201,10 @@ def _nothing() -> None:
     """Stands where a faulty definition has no function; it never runs."""
 
 
-def _hinted(function: Callable[..., object]) -> Callable[..., object]:
+def hinted(function: Callable[..., object]) -> Callable[..., object]:
     """The function that carries the hints."""
-    if isinstance(function, partial):
-        return cast("partial[object]", function).func
-    return function if inspect.isroutine(function) else type(function).__call__
+    called = cast("Callable[..., object]", unwrapped_partial(function))
+    return called if inspect.isroutine(called) else type(called).__call__
 
 
 def _returned(hint: object) -> tuple[list[object] | None, bool]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import attrs
@@ -17,6 +18,7 @@ from attrs import define, field, frozen
 from ..engine import by_hand
 from ..engine.by_hand import InputRequired, Returned
 from ..engine.call import Call
+from ..engine.checks import is_async
 from ..engine.content import BLOCKS, Structured
 from ..engine.errors import DefinitionError, UsageError
 from ..engine.jsonrpc import JsonObject
@@ -26,8 +28,9 @@ from ..engine.schema import derive
 from ..engine.sealing import Reason, TokenRefused
 from .ask_graph import cycles, linked, waiting
 from .ask_parameters import Ask, AskParameter
-from .ask_reading import AskReader, asks_of, bare, hides_ask, is_call
+from .ask_reading import AskReader, asks_of, bare, hides_ask, hinted, is_call
 from .hints import Unreadable, hints_of, members, spoken
+from .result_faults import result_of
 
 Function: TypeAlias = Callable[..., Coroutine[Any, Any, Any]]
 
@@ -47,6 +50,7 @@ class FunctionMachine:
         parameters: the arguments that the function takes.
         call_parameter: the parameter that takes the call, if there is one.
         may_ask: whether the function may return InputRequired.
+        state_version: the version of what it puts into InputRequired(state=...).
     """
 
     name: str
@@ -54,6 +58,7 @@ class FunctionMachine:
     parameters: tuple[str, ...]
     call_parameter: str | None
     may_ask: bool = True
+    state_version: int = 1
 
     async def begin(self, call: Call[Any]) -> object:
         """Call the function with the arguments' fields."""
@@ -90,13 +95,13 @@ class FunctionMachine:
 
     def freeze(self, state: object) -> Frozen:
         """Pack what the function left behind."""
-        return by_hand.freeze(cast("InputRequired", state))
+        return by_hand.freeze(cast("InputRequired", state), self.state_version)
 
     def thaw(self, frozen: Frozen) -> object:
         """Restore it."""
         if not self.may_ask:
             raise TokenRefused(Reason.STATE_TAG)
-        return by_hand.thaw(frozen)
+        return by_hand.thaw(frozen, self.state_version)
 
 
 @frozen
@@ -121,20 +126,34 @@ class Signature:
 def read_signature(function: Function, subject: str, *, may_ask: bool = True) -> Signature:
     """Read a function that is to be a tool, a prompt or a resource.
 
+    It may be a ``functools.partial``, whose arguments no client sees, or an object that is called.
+
     Raises:
         DefinitionError: all that is wrong with it, at once.
     """
-    if not inspect.iscoroutinefunction(function):
+    if not is_async(function):
         raise DefinitionError(subject, ["it must be `async def`"])
+    written = hinted(function)
     try:
-        hints = hints_of(function, getattr(function, "__name__", "it"))
+        hints = hints_of(written, getattr(function, "__name__", "it"))
+        parameters = _left_to_fill(function)
     except Unreadable as fault:
         raise DefinitionError(subject, [str(fault)]) from None
     # With extras: Annotated says what the schema shows.
-    reader = _Reader(hints, get_type_hints(function, include_extras=True))
-    for parameter in inspect.signature(function).parameters.values():
+    reader = _Reader(hints, get_type_hints(written, include_extras=True))
+    for parameter in parameters:
         reader.take(parameter)
     return reader.read(subject, may_ask=may_ask)
+
+
+def _left_to_fill(function: Function) -> list[inspect.Parameter]:
+    """The parameters that are no business of a ``functools.partial``: a client fills no other."""
+    filled = function.keywords if isinstance(function, partial) else {}
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # what it says may hold what was filled in
+        raise Unreadable("its partial fills in what the function does not take") from None
+    return [parameter for parameter in parameters if parameter.name not in filled]
 
 
 @define
@@ -216,7 +235,7 @@ def _field(parameter: inspect.Parameter, hint: Any) -> Any:  # noqa: ANN401  # a
 
 def output_schema(hint: object, subject: str) -> JsonObject | None:
     """The output schema; None for text, content blocks and what has no type."""
-    results = [_result(member) for member in members(hint) if member not in _NO_RESULT]
+    results = [result_of(member) for member in members(hint) if member not in _NO_RESULT]
     if not results or any(_is_unstructured(result) for result in results):
         return None
     values = tuple(map(_value, results))
@@ -224,13 +243,6 @@ def output_schema(hint: object, subject: str) -> JsonObject | None:
         return derive(Union[values], subject=subject)  # noqa: UP007  # made at run time
     except DefinitionError:
         raise DefinitionError(subject, [f"its result {spoken(hint)} has no JSON Schema"]) from None
-
-
-def _result(hint: Any) -> Any:  # noqa: ANN401  # a hint may be anything
-    """What ``Done[...]`` carries, or the hint itself."""
-    if (get_origin(hint) or hint) is not Done:
-        return hint
-    return next(iter(get_args(hint)), Any)
 
 
 def _value(hint: Any) -> Any:  # noqa: ANN401  # a hint may be anything

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict, cast, get_args
+from typing import Any, TypedDict, cast
 
-from ..engine.display import Annotations, Icon, ToolAnnotations, mime_type_faults
+from ..engine.checks import present, refuse, text_faults, unwrapped_partial
+from ..engine.display import Annotations, Icon, ToolAnnotations
 from ..engine.errors import UsageError
 from ..engine.jsonrpc import JsonObject, JsonValue, dumps
 from ..engine.protocol import CacheScope
 from ..engine.resources import Caching
 from .flow import Flow
+from .option_faults import option_faults
 
 
 class Options(TypedDict, total=False):
@@ -29,6 +31,9 @@ class Options(TypedDict, total=False):
     """Its ``_meta`` in lists; keys have a prefix, such as ``com.example/team``."""
     needs: JsonObject
     """Capabilities without which a client is refused (-32021), such as ``{"sampling": {}}``."""
+    state_version: int
+    """Of a function that asks by hand: the version of what it puts into
+    ``InputRequired(state=...)``, 1 by default. States of another version are refused."""
 
 
 class ToolOptions(Options, total=False):
@@ -59,16 +64,20 @@ class StaticOptions(ResourceOptions, total=False):
 
 
 def check_options(options: Mapping[str, object], known: type, subject: str) -> None:
-    """Refuse an option that is none.
+    """Refuse an option that is none, and a value that does not fit.
 
     Raises:
         UsageError: it names the option and those that there are.
+        DefinitionError: all values that are of the wrong kind.
     """
     names = known.__annotations__.keys() | Options.__annotations__.keys()
     if unknown := sorted(options.keys() - names):
         raise UsageError(
             f"{subject}: {', '.join(unknown)} is no option; there are {', '.join(sorted(names))}"
         )
+    refuse(
+        subject, option_faults(options, ToolAnnotations if known is ToolOptions else Annotations)
+    )
 
 
 def described(name: str, doc: str, options: Options) -> JsonObject:
@@ -80,8 +89,8 @@ def described(name: str, doc: str, options: Options) -> JsonObject:
     whole: JsonObject = {
         "name": name,
         "title": options.get("title"),
-        "description": options.get("description", doc) or None,
-        "icons": _icons(options.get("icons", ())),
+        "description": present(of=options.get("description")).get("of", doc) or None,
+        "icons": _icons(options.get("icons") or ()),
         "_meta": options.get("meta"),
     }
     members: JsonObject = {member: value for member, value in whole.items() if value is not None}
@@ -98,7 +107,7 @@ def needed(options: Options, subject: str) -> JsonObject:
     Raises:
         UsageError: one of them is no object, as the protocol has them.
     """
-    needs = options.get("needs", {})
+    needs = options.get("needs") or {}
     if strange := [name for name, need in needs.items() if not isinstance(need, dict)]:
         raise UsageError(
             f"{subject}: needs are objects by name, such as {{'sampling': {{}}}}; "
@@ -107,39 +116,48 @@ def needed(options: Options, subject: str) -> JsonObject:
     return needs
 
 
+def state_version_of(options: Options, subject: str, *, by_hand: bool) -> int:
+    """The version of what a function puts into ``InputRequired(state=...)``.
+
+    Args:
+        options: where it may be said.
+        subject: what is registered.
+        by_hand: whether it is such a function.
+
+    Raises:
+        UsageError: it is no version, or of no use.
+    """
+    version: object = options.get("state_version", 1)
+    if "state_version" in options and not by_hand:
+        raise UsageError(f"{subject}: state_version is for functions that ask by hand")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise UsageError(f"{subject}: state_version is none of 1, 2, 3, ...")
+    return version
+
+
 def annotated(options: ToolOptions | ResourceOptions) -> JsonObject:
     """The hints, where there are any."""
     annotations = options.get("annotations")
     return {} if annotations is None else {"annotations": annotations.wire()}
 
 
-def readable(options: ResourceOptions, subject: str) -> JsonObject:
-    """The members that resources and templates share; raises UsageError for a bad MIME type."""
+def readable(options: ResourceOptions) -> JsonObject:
+    """The members that resources and templates share."""
     members: JsonObject = annotated(options)
     if (mime_type := options.get("mime_type")) is not None:
-        if faults := mime_type_faults(mime_type):
-            raise UsageError(f"{subject}: {faults[0]}")
         members["mimeType"] = mime_type
     return members
 
 
-def sized(options: StaticOptions, subject: str) -> JsonObject:
-    """The size, where it is known; raises UsageError for a negative one."""
-    if (size := options.get("size")) is None:
-        return {}
-    if size < 0:
-        raise UsageError(f"{subject}: size must not be negative")
-    return {"size": size}
+def sized(options: StaticOptions) -> JsonObject:
+    """The size, where it is known."""
+    size = options.get("size")
+    return {} if size is None else {"size": size}
 
 
-def caching(options: ResourceOptions, subject: str) -> Caching:
-    """What a client may keep; raises UsageError for a negative time or an unknown scope."""
-    ttl_ms, scope = options.get("ttl_ms", 0), options.get("cache_scope", "private")
-    if ttl_ms < 0:
-        raise UsageError(f"{subject}: ttl_ms must not be negative")
-    if scope not in get_args(CacheScope):
-        raise UsageError(f"{subject}: cache_scope {scope!r} is neither 'public' nor 'private'")
-    return Caching(ttl_ms, scope)
+def caching(options: ResourceOptions) -> Caching:
+    """What a client may keep."""
+    return Caching(options.get("ttl_ms") or 0, options.get("cache_scope") or "private")
 
 
 def _icons(icons: Sequence[Icon]) -> list[JsonValue] | None:
@@ -147,11 +165,17 @@ def _icons(icons: Sequence[Icon]) -> list[JsonValue] | None:
 
 
 def flow_options(flow: Flow[Any], options: Options) -> Options:
-    """The options, with what the flow says of itself."""
+    """The options, with what the flow says of itself.
+
+    Raises:
+        DefinitionError: its name or its title is no text.
+    """
+    own_texts = {"name": flow.name, **present(title=flow.title)}
+    refuse(f"Flow {type(flow).__name__}", text_faults(**own_texts))
     own: Options = {"name": flow.name}
     if flow.title is not None:
         own["title"] = flow.title
-    return cast("Options", {**own, **options})
+    return cast("Options", {**own, **present(**options)})
 
 
 def name_of(function: Callable[..., object], options: Options, decorator: str) -> str:
@@ -167,5 +191,8 @@ def name_of(function: Callable[..., object], options: Options, decorator: str) -
 
 
 def doc_of(function: Callable[..., object]) -> str:
-    """A function's own docstring."""
-    return inspect.getdoc(function) or ""
+    """A function's own docstring; of an object that is called, what its ``__call__`` says."""
+    written = unwrapped_partial(function)
+    if inspect.isroutine(written):
+        return inspect.getdoc(written) or ""
+    return inspect.cleandoc(type(written).__call__.__doc__ or type(written).__doc__ or "")

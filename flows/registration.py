@@ -9,10 +9,12 @@ import attrs
 from attrs import frozen
 
 from ..engine.by_hand import InputRequired
+from ..engine.checks import refuse
 from ..engine.completion import Complete
 from ..engine.completion import options as suggest_options
 from ..engine.errors import DefinitionError, UsageError
 from ..engine.jsonrpc import JsonObject
+from ..engine.limits import Limits
 from ..engine.machine import Machine
 from ..engine.prompts import PromptEntry
 from ..engine.resources import ResourceEntry, TemplateEntry, is_absolute
@@ -38,8 +40,10 @@ from .listing import (
     needed,
     readable,
     sized,
+    state_version_of,
 )
 from .machine import FlowMachine
+from .result_faults import prompt_faults, resource_faults
 
 _NOUNS: Final[Mapping[str, str]] = {
     "tool": "Tool",
@@ -74,9 +78,11 @@ def of_flow(flow: Flow[Any], decorator: str, options: Options) -> Source:
     """Take a flow object."""
     said = flow_options(flow, options)
     name = said.get("name", flow.name)
+    subject = f"{_NOUNS[decorator]} {name}"
+    state_version_of(options, subject, by_hand=False)
     machine = FlowMachine(flow, name)
     return Source(
-        f"{_NOUNS[decorator]} {name}",
+        subject,
         machine,
         flow.args_type,
         flow.graph.results,
@@ -91,12 +97,16 @@ def of_function(function: Function, decorator: str, options: Options) -> Source:
     subject = f"{_NOUNS[decorator]} {name}"
     may_ask = decorator != "resource"
     signature = read_signature(function, subject, may_ask=may_ask)
+    by_hand = may_ask and not signature.asks
+    version = state_version_of(options, subject, by_hand=by_hand)
     machine: Machine
     if signature.asks:
         machine = AskMachine.of(name, function, signature)
     else:
         parameters, call_parameter = signature.parameters, signature.call_parameter
-        machine = FunctionMachine(name, function, parameters, call_parameter, may_ask=may_ask)
+        machine = FunctionMachine(
+            name, function, parameters, call_parameter, may_ask=may_ask, state_version=version
+        )
     results = () if signature.returns is None else (signature.returns,)
     return Source(subject, machine, signature.args, results, options, doc_of(function))
 
@@ -128,13 +138,14 @@ def tool(source: Source, options: ToolOptions) -> ToolEntry:
     )
 
 
-def prompt(source: Source, options: Options) -> PromptEntry:
+def prompt(source: Source, options: Options, limits: Limits) -> PromptEntry:
     """The entry of a prompt.
 
     Raises:
-        DefinitionError: an argument cannot be a text.
+        DefinitionError: an argument cannot be a text, or what it gives is no message.
     """
-    arguments = TextArguments(source.args, subject=source.subject)
+    refuse(source.subject, prompt_faults(source.results))
+    arguments = TextArguments(source.args, subject=source.subject, limits=limits)
     description = described(source.machine.name, source.doc, source.options)
     if listed := arguments.described():
         description["arguments"] = [*listed]
@@ -151,19 +162,18 @@ def resource(uri: str, source: Source, options: StaticOptions) -> ResourceEntry:
     """The entry of a resource.
 
     Raises:
-        DefinitionError: its function takes arguments.
+        DefinitionError: its function takes arguments, or gives what no resource holds.
         UsageError: the uri is none.
     """
     subject = source.subject
     if not is_absolute(uri):
         raise UsageError(f"{subject}: {uri!r} is no absolute URI, such as config://app")
-    if faults := list(_of_a_template(source)):
-        raise DefinitionError(subject, faults)
+    refuse(subject, [*_of_a_template(source), *resource_faults(source.results)])
     named = described(source.machine.name, source.doc, source.options)
     return ResourceEntry(
         source.machine,
-        {"uri": uri, **named, **readable(options, subject), **sized(options, subject)},
-        caching(options, subject),
+        {"uri": uri, **named, **readable(options), **sized(options)},
+        caching(options),
         needs=needed(options, subject),
     )
 
@@ -177,23 +187,24 @@ def _of_a_template(source: Source) -> Iterator[str]:
         yield "it asks, which only a resource template may do"
 
 
-def template(uri: str, source: Source, options: ResourceOptions) -> TemplateEntry:
+def template(uri: str, source: Source, options: ResourceOptions, limits: Limits) -> TemplateEntry:
     """The entry of a template.
 
     Raises:
         DefinitionError: a variable is no argument, an argument no variable, or one that cannot
-            be a text.
+            be a text; or it gives what no resource holds.
     """
     parsed = UriTemplate.parse(uri)
-    arguments = TextArguments(source.args, subject=source.subject)
+    refuse(source.subject, resource_faults(source.results))
+    arguments = TextArguments(source.args, subject=source.subject, limits=limits)
     _check_variables(parsed, source)
     named = described(source.machine.name, source.doc, source.options)
     return TemplateEntry(
         source.machine,
-        {"uriTemplate": uri, **named, **readable(options, source.subject)},
+        {"uriTemplate": uri, **named, **readable(options)},
         parsed,
         arguments.read,
-        caching(options, source.subject),
+        caching(options),
         _completers(source.args, arguments),
         needs=needed(options, source.subject),
     )

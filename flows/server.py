@@ -77,7 +77,7 @@ class Server(ServerCore):
         return _register(prompt, "prompt", options, partial(self._prompt, options))
 
     def _prompt(self, options: Options, source: Source) -> None:
-        self.prompts.add(prompt(source, options))
+        self.prompts.add(prompt(source, options, self.limits))
 
     # -- resources ----------------------------------------------------------------------------
 
@@ -95,6 +95,7 @@ class Server(ServerCore):
             DefinitionError: the signature cannot be read.
             UsageError: the uri is taken or is none, or an option is none.
         """
+        _check_uri(uri, "resource", "config://app")
         listing.check_options(options, StaticOptions, "server.resource")
 
         def register(function: F) -> F:
@@ -134,13 +135,14 @@ class Server(ServerCore):
             DefinitionError: the template or the signature cannot be read, or they differ.
             UsageError: the template is taken, or an option is none.
         """
+        _check_uri(uri, "resource_template", "user://{id}")
         listing.check_options(options, ResourceOptions, "server.resource_template")
         return _register(
             template, "resource_template", options, partial(self._template, uri, options)
         )
 
     def _template(self, uri: str, options: ResourceOptions, source: Source) -> None:
-        self.templates.add(template(uri, source, options))
+        self.templates.add(template(uri, source, options, self.limits))
 
 
 def _register(
@@ -161,6 +163,15 @@ def _decorate(decorator: str, options: Options, take: Callable[[Source], None], 
     _callable(function, decorator)
     take(of_function(function, decorator, options))
     return function
+
+
+def _check_uri(uri: object, decorator: str, example: str) -> None:
+    # Without parentheses the decorator is given the function, and would register nothing.
+    if not isinstance(uri, str):
+        raise UsageError(
+            f"server.{decorator} takes a uri first, not {uri!r}: write "
+            f"@server.{decorator}({example!r})"
+        )
 
 
 def _callable(given: object, decorator: str) -> None:

@@ -16,18 +16,11 @@ from attrs import frozen
 
 from ..engine.errors import HEADER_MISMATCH, ProtocolError, UsageError
 from ..engine.jsonrpc import Request
-from ..engine.protocol import META_VERSION, SUPPORTED_VERSIONS
+from ..engine.protocol import META_VERSION, SUPPORTED_VERSIONS, TARGETS
 
 VERSION_HEADER: Final = "MCP-Protocol-Version"
 METHOD_HEADER: Final = "Mcp-Method"
 NAME_HEADER: Final = "Mcp-Name"
-
-NAMED: Final[Mapping[str, str]] = {
-    "tools/call": "name",
-    "prompts/get": "name",
-    "resources/read": "uri",
-}
-"""The methods that carry ``Mcp-Name``, and the parameter that it repeats."""
 
 _PREFIX: Final = "=?base64?"
 _SUFFIX: Final = "?="
@@ -107,7 +100,8 @@ def body_version(request: Request) -> str | None:
 
 
 def _body_name(request: Request) -> str | None:
-    member = NAMED.get(request.method)
+    """What ``Mcp-Name`` repeats: only the methods that may ask have it."""
+    member = TARGETS.get(request.method)
     name = request.params.get(member) if member is not None else None
     return name if isinstance(name, str) else None
 

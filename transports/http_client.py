@@ -10,6 +10,7 @@ Specification: basic/transports/streamable-http, basic/patterns/cancellation.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import ssl
 from base64 import b64encode
@@ -185,6 +186,11 @@ class HttpTransport:
             return await answer.reply()
         except httpx2.HTTPError as error:
             raise self._lost(post, error) from None
+
+    async def authorization(self) -> bytes:
+        """A digest of the credentials that the next request will have."""
+        own = await self._credentials()
+        return hashlib.blake2b(repr([*self._headers, *own]).encode(), digest_size=32).digest()
 
     async def _credentials(self) -> RawHeaders:
         return [] if self._ask_token is None else [_bearer(await self._ask_token())]

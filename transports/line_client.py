@@ -57,7 +57,7 @@ SHOWN: Final = 200
 """Characters shown of a line that is no message."""
 
 WARNINGS: Final = 20
-"""Such lines that are worth a warning each; a peer that prints more is known by then."""
+"""Strange lines that are worth a warning each; a peer that sends more is known by then."""
 
 CANCELLED: Final = "notifications/cancelled"
 PROGRESS: Final = "notifications/progress"
@@ -250,7 +250,7 @@ class LineTransport:
         if isinstance(message, Notification):
             self._notify(message)
         elif isinstance(message, Request):
-            logger.warning("%s sent a request, as servers must not: ignored", self.name)
+            logger.log(self._level(), "%s sent a request, as servers must not: ignored", self.name)
         else:
             self._reply(message)
 
@@ -264,7 +264,7 @@ class LineTransport:
 
     def _nameless(self, reply: Reply) -> None:
         # An error without an id answers a message that the server could not read.
-        logger.warning("%s could not read a message", self.name)
+        logger.log(self._level(), "%s could not read a message", self.name)
         if isinstance(reply, Failure) and len(self._pending) == 1:
             (pending,) = self._pending.values()
             pending.settle(InvalidReply(f"{self.name} could not read the request: {reply.code}"))
@@ -303,18 +303,23 @@ class LineTransport:
 
     def _unreadable(self, line: bytes, error: ProtocolError) -> None:
         id = error.id if error.id is not None else readable_id(line)
-        for pending in self._asked_by(id):
-            pending.settle(InvalidReply(f"{self.name} sent an invalid reply: {error.message}"))
         if id is None:
             self._warn(line)
+        elif not self._reader.ended:  # where it has, the line was cut, and the end is told
+            for pending in self._asked_by(id):
+                pending.settle(InvalidReply(f"{self.name} sent an invalid reply: {error.message}"))
 
     def _asked_by(self, id: RequestId | None) -> list[_Pending]:
         pending = self._pending.get(id) if id is not None else None
         return [pending] if pending is not None else []
 
-    def _warn(self, line: bytes) -> None:
+    def _level(self) -> int:
+        """How loudly the next strange thing is told: a flood of them must not fill a log."""
         self._warned += 1
-        level = logging.WARNING if self._warned <= WARNINGS else logging.DEBUG
+        return logging.WARNING if self._warned <= WARNINGS else logging.DEBUG
+
+    def _warn(self, line: bytes) -> None:
+        level = self._level()
         if b'"jsonrpc"' in line:
             text = "(not shown: a broken message may hold a token or an answer)"
         else:

@@ -47,6 +47,11 @@ class LineReader:
         self._size = 0
         self._head: bytes | None = None
 
+    @property
+    def ended(self) -> bool:
+        """Whether the stream has ended: the last line may be half of one."""
+        return self._ended
+
     async def receive(self) -> list[Line]:
         """The lines at hand, in order and at least one; an empty list at the end of the stream.
 

@@ -22,6 +22,7 @@ from attrs import define, frozen
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parents[1]
 SERVED: Final = [sys.executable, str(HERE / "served.py")]
+LIBRARY: Final = [sys.executable, str(HERE / "library.py")]
 PATIENCE: Final = 60.0
 """Seconds after which a process that says nothing more has failed the test."""
 
@@ -45,6 +46,11 @@ def command(*arguments: str, code: str = _MAIN) -> list[str]:
 def served(*arguments: str) -> list[str]:
     """Arguments for the server of :mod:`.served` as a child."""
     return [*arguments, "--env", "PYTHONPATH", "--", *SERVED]
+
+
+def of_library(*arguments: str) -> list[str]:
+    """Arguments for the server of :mod:`.library` as a child."""
+    return [*arguments, "--env", "PYTHONPATH", "--", *LIBRARY]
 
 
 # -- pipes ------------------------------------------------------------------------------------
@@ -87,14 +93,14 @@ async def call_at(url: str, tool: str, *arguments: str) -> Ended:
 
 
 @contextmanager
-def serving() -> Generator[str, None, None]:
-    """The server of :mod:`.served` over HTTP; its address."""
-    words = command("serve", "tests.cli.served:server", "--http", "--bind", "127.0.0.1:0")
+def serving(app: str = "tests.cli.served:server") -> Generator[str, None, None]:
+    """A server over HTTP, that of :mod:`.served` unless another is named; its address."""
+    words = command("serve", app, "--http", "--bind", "127.0.0.1:0")
     with subprocess.Popen(words, stderr=subprocess.PIPE, env=environment(), cwd=ROOT) as process:
         try:
             assert process.stderr is not None
             line = process.stderr.readline().decode()
-            assert line.startswith("Serving Tester at http://"), line
+            assert re.match("Serving [A-Za-z]+ at http://", line), line
             yield line.split()[-1]
         finally:
             process.kill()

@@ -342,6 +342,12 @@ def test_something_else_in_the_same_clothes_is_refused() -> None:
         loading(sealed(example_payload(), name="antiphon/other"))
 
 
+def trace(**changed: Any) -> dict[str, Any]:
+    """One question on the trail."""
+    told = {"at": 1.0, "round": 1, "key": "a", "kind": "form", "outcome": "accept"}
+    return {**told, "server": "s", "via": "v", **changed}
+
+
 HOSTILE: dict[str, dict[str, Any]] = {
     "an unknown method": {"method": "tools/list"},
     "a method that is no text": {"method": 3},
@@ -362,6 +368,11 @@ HOSTILE: dict[str, dict[str, Any]] = {
     "an unknown count": {"tally": {"bribed": 1}},
     "a count below zero": {"tally": {"rounds": -5}},
     "a count that is no number": {"tally": {"rounds": "many"}},
+    "a trail that is none": {"trail": 3},
+    "an outcome that never was": {"trail": [trace(outcome="bribed")]},
+    "an outcome of an unknown kind": {"trail": [trace(kind="dialog")]},
+    "an outcome at no time": {"trail": [trace(at=math.nan)]},
+    "an outcome of no round": {"trail": [trace(round=-1)]},
     "an interim result that is none": {"interim": b'{"resultType":"input_required"}'},
     "a state that is no text": {"interim": b'{"requestState": 3}'},
     "a question that is none": {"interim": b'{"inputRequests": {"a": 3}}'},
@@ -375,6 +386,14 @@ HOSTILE: dict[str, dict[str, Any]] = {
 def test_a_forged_conversation_is_refused(what: str) -> None:
     with pytest.raises(UnreadableDump):
         loading(sealed({**example_payload(), **HOSTILE[what]}))
+
+
+def test_a_trail_that_makes_sense_is_taken() -> None:
+    client, _ = client_of()
+    blob = sealed({**example_payload(), "trail": [trace(), trace(kind="url", outcome="refused")]})
+    (first, second) = client.load(blob).trail
+    assert (first.key, first.outcome, first.origin.method) == ("a", "accept", "tools/call")
+    assert (second.kind, second.outcome, second.origin.via) == ("url", "refused", "v")
 
 
 def test_a_forged_count_of_polls_overflows_nothing() -> None:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.engine.asked_form import AskedForm, Choice, Malformed, read_form
+from antiphon.engine.asked_form import AskedForm, Choice, read_form
+from antiphon.engine.asked_parts import Malformed
 
 
 def form_of(required: list[str] | None = None, /, **properties: Any) -> AskedForm:

@@ -244,7 +244,7 @@ async def test_an_address_may_have_letters_of_any_script() -> None:
         elicitation=look,
     )
     await client.call_tool("t")
-    assert seen[0].host == "bücher.example"
+    assert seen[0].host == "xn--bcher-kva.example"
 
 
 async def test_a_question_says_who_asks_and_why() -> None:

@@ -64,7 +64,14 @@ async def test_progress_only_rises() -> None:
 
 @pytest.mark.parametrize(
     "step",
-    [(math.nan, None, None), (math.inf, None, None), (1.0, math.nan, None), (1.0, math.inf, None)],
+    [
+        (math.nan, None, None),
+        (math.inf, None, None),
+        (1.0, math.nan, None),
+        (1.0, math.inf, None),
+        (10**400, None, None),
+        (1.0, 10**400, None),
+    ],
 )
 @pytest.mark.parametrize("token", ["t", None])
 async def test_progress_that_is_no_number_is_the_tools_fault(
@@ -230,3 +237,18 @@ class Steps(Flow[Nothing]):
 async def test_progress_rises_over_all_the_steps_of_a_round() -> None:
     sent = await told_by(serving(Steps()), "steps", "t")
     assert [one["progress"] for one in sent] == [0, 1, 2, 3, 4, 5]
+
+
+async def test_a_call_shows_nothing_that_its_meta_holds() -> None:
+    shown: list[str] = []
+    server = Server("Work", keys=[KEY])
+
+    @server.tool
+    async def work(call: Call) -> str:
+        shown.append(repr(call))
+        return ""
+
+    params = call_params("work", None, None, None, _meta=meta(baggage="user=alice"))
+    await Peer(server).exchange("tools/call", params)
+    assert "alice" not in shown[0]
+    assert "flow_id" in shown[0]

@@ -23,11 +23,16 @@ from antiphon import (
     ToolError,
     UsageError,
 )
-from antiphon.engine.completion import LONGEST, Completer
-from antiphon.engine.errors import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
+from antiphon.engine.completion import Completer
+from antiphon.engine.errors import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    MISSING_CAPABILITY,
+)
 from antiphon.engine.jsonrpc import Failure, JsonObject, JsonValue
 from tests.engine.offering import Essay, error_of, offering
-from tests.engine.peer import Peer, members
+from tests.engine.peer import Peer, members, meta
 
 FRAMEWORKS = {"python": ["flask", "django"], "ruby": ["rails"]}
 
@@ -68,6 +73,10 @@ def suggesting(suggest: Completer | None = None) -> Peer:
 
 async def options_of_languages(value: str, _: Mapping[str, str]) -> list[str]:
     return [language for language in FRAMEWORKS if value in language]
+
+
+async def echo(value: str, _: Mapping[str, str]) -> list[str]:
+    return [value]
 
 
 PROMPT: JsonObject = {"type": "ref/prompt", "name": "build"}
@@ -201,9 +210,11 @@ async def test_what_is_left_out_is_always_told(
         (wanting({"type": "ref/resource", "name": "x"}, "a", ""), "ref.uri must be a string"),
         ({"ref": {**PROMPT}, "argument": {"name": "a"}}, "argument.value must be a string"),
         ({"ref": {**PROMPT}, "argument": {"value": "a"}}, "argument.name must be a string"),
-        (wanting(PROMPT, "language", "x" * (LONGEST + 1)), "argument.value is longer than 4096"),
+        (wanting(PROMPT, "language", "x" * 4097), "argument.value has 4097 characters; limit"),
         (wanting(PROMPT, "language", "", size=5), "context.arguments.size must be a string"),
-        (wanting(PROMPT, "language", "", size="x" * 5000), "context.arguments.size is longer"),
+        (wanting(PROMPT, "language", "", size="x" * 5000), "limit completion_bytes is 4096 ("),
+        (wanting({"type": "ref/prompt", "name": "x" * 4097}, "a", ""), "completion_bytes"),
+        (wanting({"type": "ref/resource", "uri": "x" * 8193}, "a", ""), "limit uri_bytes is 8192"),
         ({**wanting(PROMPT, "language", ""), "context": {"arguments": []}}, "context.arguments"),
         ({**wanting(PROMPT, "language", ""), "context": []}, "context"),
     ],
@@ -268,7 +279,6 @@ def wrong(outcome: object) -> Any:
     "outcome",
     [
         ValueError("secret 1"),
-        ToolError("secret 2"),
         ProtocolError(-32000, "secret 3"),
         ExceptionGroup("secret 4", [ValueError("secret 5")]),
         "secret 6",
@@ -295,6 +305,52 @@ async def test_what_is_not_expected_is_masked_and_logged(
     assert record.getMessage() == "The completer of argument 'framework' of 'build' failed"
     assert record.exc_info
     assert (await suggested(peer, PROMPT, "size", "s"))["values"] == ["Small"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ToolError("Authors are secret"), ExceptionGroup("", [ToolError("Authors are secret")])],
+)
+async def test_a_tool_error_is_told(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    refused = await refusal(suggesting(wrong(error)), wanting(PROMPT, "framework", ""))
+    assert (refused.code, refused.message) == (INTERNAL_ERROR, "Authors are secret")
+    assert not caplog.records
+
+
+async def test_a_tool_error_reaches_the_client_whatever_it_says() -> None:
+    peer = suggesting(wrong(ToolError("half \ud800")))
+    assert (await refusal(peer, wanting(PROMPT, "framework", ""))).message == "half ?"
+
+
+async def test_a_completer_may_require_capabilities(caplog: pytest.LogCaptureFixture) -> None:
+    async def suggest(value: str, others: Mapping[str, str], call: Call) -> list[str]:
+        call.require({"sampling": {}})
+        return ["flask"]
+
+    peer = suggesting(suggest)
+    assert (await suggested(peer, PROMPT, "framework"))["values"] == ["flask"]
+    peer.capabilities = {}
+    params = {**wanting(PROMPT, "framework", ""), "_meta": meta({})}
+    refused = await refusal(peer, params)
+    assert refused.code == MISSING_CAPABILITY
+    assert refused.data == {"requiredCapabilities": {"sampling": {}}}
+    assert not caplog.records
+
+
+async def test_what_can_be_read_can_be_completed() -> None:
+    long: JsonObject = {"type": "ref/resource", "uri": "doc://python/" + "x" * 5000}
+    assert (await suggested(suggesting(), long, "language", "ru"))["values"] == ["ruby"]
+
+
+async def test_how_much_may_be_typed_is_a_limit() -> None:
+    server = Server("Long", limits=Limits(completion_bytes=5000))
+
+    @server.prompt
+    async def build(name: Annotated[str, Complete(echo)]) -> str:
+        return name
+
+    typed = "x" * 5000
+    assert (await suggested(Peer(server), PROMPT, "name", typed))["values"] == [typed]
 
 
 @pytest.mark.parametrize("suggest", [None, 5, "text", ["a"], sorted])

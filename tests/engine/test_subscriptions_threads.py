@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import tracemalloc
 from functools import partial
 
 import pytest
@@ -68,6 +69,35 @@ def test_any_thread_may_tell_the_subscribers_of_any_event_loop() -> None:
         thread.join(20)
     assert [who.told for who in subscribers] == [["tools"]] * 3
     assert [who.result for who in subscribers] == [ended(id) for id in range(3)]
+
+
+async def test_thread_that_tells_while_the_loop_is_busy_costs_no_memory(
+    nursery: trio.Nursery,
+) -> None:
+    hub = hub_of()
+    subscriber = Subscriber(hub)
+    nursery.start_soon(lambda: subscriber.subscribe(**EVERYTHING))
+    await settled()
+
+    def flood() -> None:
+        for _ in range(10_000):
+            hub.resource_updated("file:///a")
+            hub.resource_updated("file:///b")
+        hub.tools_changed()
+        hub.close()
+
+    tracemalloc.start()
+    try:
+        thread = threading.Thread(target=flood)
+        thread.start()
+        thread.join()  # without a turn of the loop
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 200_000, "each change that was told is kept"
+    await settled()
+    assert subscriber.told == ["file:///a", "file:///b", "tools"]
+    assert subscriber.result == ended()
 
 
 # -- cancellation -----------------------------------------------------------------------------

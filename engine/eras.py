@@ -1,0 +1,30 @@
+"""Servers of earlier revisions, which begin with ``initialize``: telling who refused what.
+
+Specification: basic/versioning, "Backward Compatibility with Initialization-Based Versions".
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .errors import INVALID_REQUEST, METHOD_NOT_FOUND
+from .protocol import SUPPORTED_VERSIONS
+
+_SERVER_ERROR: Final = -32000
+"""What servers of earlier revisions say over HTTP to a request without a session."""
+
+_CODES: Final = frozenset({METHOD_NOT_FOUND, INVALID_REQUEST, _SERVER_ERROR})
+_OLDER: Final = f"a revision of the protocol before {SUPPORTED_VERSIONS[-1]}"
+_LATER: Final = "which a later version of this library will speak"
+
+
+def advice(method: str, code: int) -> str:
+    """What an error means that comes before anything by which a server shows its revision.
+
+    Every server of this revision knows ``server/discover``; and no request of ours is malformed.
+    """
+    if method == "server/discover" and code == METHOD_NOT_FOUND:
+        return f" (the server speaks {_OLDER}, {_LATER}: it does not know server/discover)"
+    if code in _CODES:
+        return f" (it may be that the server speaks only {_OLDER}, {_LATER}; discover() tells)"
+    return ""

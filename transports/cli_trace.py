@@ -1,0 +1,160 @@
+"""``--trace``: each request and its reply, a line each, with names and sizes and never a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Final
+
+import trio
+from attrs import define, field
+
+from ..engine.client_carriers import CARRIERS
+from ..engine.exchange import ClientTransport, OnNotification, TransportLost
+from ..engine.jsonrpc import (
+    Failure,
+    JsonObject,
+    JsonValue,
+    Notification,
+    Reply,
+    Request,
+    write_message,
+)
+from .cli_text import one_line
+
+_MOST_KEYS: Final = 20
+
+
+@define
+class Trace:
+    """What is told of the requests of one client.
+
+    Attributes:
+        say: shows a line.
+    """
+
+    say: Callable[[str], None]
+    _rounds: dict[tuple[str, str], int] = field(factory=dict[tuple[str, str], int], init=False)
+
+    def begun(self, request: Request) -> Leg:
+        """Tell of a request that is about to be sent."""
+        leg = Leg(self.say, self._head(request))
+        leg.tell("->", _size(write_message(request)), *_sent(request.params))
+        return leg
+
+    def _head(self, request: Request) -> str:
+        carrier = CARRIERS.get(request.method)
+        named = one_line(str(request.params.get(carrier.names))) if carrier else ""
+        round = f"round {self._round(request, named)}" if carrier else ""
+        return "  ".join(filter(None, [request.method, named, f"id {request.id}", round]))
+
+    def _round(self, request: Request, named: str) -> int:
+        goes_on = "requestState" in request.params or "inputResponses" in request.params
+        call = (request.method, named)
+        self._rounds[call] = self._rounds.get(call, 0) + 1 if goes_on else 1
+        return self._rounds[call]
+
+
+@define
+class Leg:
+    """One request under way, and what comes of it."""
+
+    _say: Callable[[str], None]
+    _head: str
+    _heard: int = field(default=0, init=False)
+    _since: float = field(factory=trio.current_time, init=False)
+
+    def tell(self, arrow: str, *words: str) -> None:
+        """Show one line about this request."""
+        self._say("  ".join([arrow, self._head, *filter(None, words)]))
+
+    def hearing(self, on_notification: OnNotification) -> OnNotification:
+        """The same, counted."""
+
+        def heard(notification: Notification) -> None:
+            self._heard += 1
+            on_notification(notification)
+
+        return heard
+
+    def replied(self, reply: Reply) -> None:
+        """Tell of the reply."""
+        if isinstance(reply, Failure):
+            what = [f"error {reply.code}", one_line(reply.message)]
+        else:
+            what = list(_came(reply.result))
+        self._over(what[0], _size(write_message(reply)), *what[1:])
+
+    def broke(self, error: BaseException) -> None:
+        """Tell that none came."""
+        if isinstance(error, trio.Cancelled):
+            self._over("cancelled")
+            return
+        status: object = getattr(error, "status", None)
+        http = f"HTTP {status}" if isinstance(status, int) else ""
+        arrived = "may have arrived" if isinstance(error, TransportLost) and error.sent else ""
+        self._over(f"no reply: {type(error).__name__}", http, arrived)
+
+    def _over(self, what: str, *more: str) -> None:
+        took = f"{(trio.current_time() - self._since) * 1000:.0f} ms"
+        notifications = f"notifications: {self._heard}" if self._heard else ""
+        self.tell("<-", what, took, *more, notifications)
+
+
+class TracedTransport:
+    """A transport whose requests are told of; otherwise the one that it was made of."""
+
+    def __init__(self, inner: ClientTransport, trace: Trace) -> None:
+        self._inner = inner
+        self._trace = trace
+        self.name = inner.name
+        self.full_target: str = getattr(inner, "full_target", inner.name)
+        self.mirrors: bool = getattr(inner, "mirrors", False)
+
+    async def exchange(self, request: Request, on_notification: OnNotification) -> Reply:
+        """Exchange as the inner one does, and tell of it."""
+        leg = self._trace.begun(request)
+        try:
+            reply = await self._inner.exchange(request, leg.hearing(on_notification))
+        except BaseException as error:
+            leg.broke(error)
+            raise
+        leg.replied(reply)
+        return reply
+
+
+# -- words ------------------------------------------------------------------------------------
+
+
+def _sent(params: JsonObject) -> Iterator[str]:
+    """What a request brings, by name and size."""
+    for title, member in (("arguments", "arguments"), ("answers", "inputResponses")):
+        yield _keys(title, params.get(member))
+    yield _state(params)
+
+
+def _came(result: JsonObject) -> Iterator[str]:
+    """What a reply brings, by name and size."""
+    yield one_line(str(result.get("resultType", "complete")))
+    if result.get("isError") is True:
+        yield "isError"
+    yield _keys("asks", result.get("inputRequests"))
+    yield _state(result)
+
+
+def _keys(title: str, value: JsonValue) -> str:
+    return f"{title}: {_listed(value)}" if isinstance(value, dict) and value else ""
+
+
+def _listed(names: Collection[str]) -> str:
+    shown = [one_line(name, 60) for name in list(names)[:_MOST_KEYS]]
+    more = len(names) - len(shown)
+    return ", ".join([*shown, *([f"{more} more"] if more else [])])
+
+
+def _state(members: JsonObject) -> str:
+    state = members.get("requestState")
+    return f"state: {len(state)} characters" if isinstance(state, str) else ""
+
+
+def _size(message: bytes) -> str:
+    return f"{len(message)} bytes"
