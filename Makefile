@@ -30,7 +30,7 @@ check: $(VENV)/.dev ## run formatter, linters and type checkers
 	$(IN_VENV) PYTHONPATH=src lint-imports
 	$(IN_VENV) python tests/typing_failures/check.py
 
-conformance: $(VENV)/.conformance $(SUITE) ## run the official conformance suite, and the official TypeScript client
+conformance: $(VENV)/.conformance $(SUITE) ## run the official conformance suite, and the official TypeScript client and server
 	$(IN_VENV) python -m tests.conformance.run
 
 bench: $(VENV)/.test ## measure against the official Python SDK

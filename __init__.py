@@ -114,6 +114,15 @@ if TYPE_CHECKING:
     from .engine.driver import Conversation as Conversation
     from .engine.hearing import LogMessage as LogMessage
     from .engine.pacing import Backoff as Backoff
+    from .engine.retrying import RetryPolicy as RetryPolicy
+    from .engine.store import ConversationStore as ConversationStore
+    from .engine.store import StoredCall as StoredCall
+    from .engine.store_errors import AnswerUncertain as AnswerUncertain
+    from .engine.store_errors import ConversationClaimed as ConversationClaimed
+    from .engine.store_errors import ConversationGone as ConversationGone
+    from .engine.store_errors import LeaseLost as LeaseLost
+    from .engine.store_errors import StoreError as StoreError
+    from .engine.store_errors import StoreUnusable as StoreUnusable
     from .transports.asgi import http_app as http_app
     from .transports.child import open_child as open_child
     from .transports.connect import connect_client as connect_client
@@ -126,6 +135,7 @@ if TYPE_CHECKING:
     from .transports.stdio import run_stdio as run_stdio
     from .transports.stdio import serve_lines as serve_lines
     from .transports.stdio import serve_stdio as serve_stdio
+    from .transports.store_sqlite import open_store as open_store
 
 __version__ = "0.1.0"
 
@@ -164,6 +174,15 @@ _LATE = {
     "Conversation": "engine.driver",
     "LogMessage": "engine.hearing",
     "Backoff": "engine.pacing",
+    "RetryPolicy": "engine.retrying",
+    "ConversationStore": "engine.store",
+    "StoredCall": "engine.store",
+    "AnswerUncertain": "engine.store_errors",
+    "ConversationClaimed": "engine.store_errors",
+    "ConversationGone": "engine.store_errors",
+    "LeaseLost": "engine.store_errors",
+    "StoreError": "engine.store_errors",
+    "StoreUnusable": "engine.store_errors",
     "http_app": "transports.asgi",
     "open_child": "transports.child",
     "connect_client": "transports.connect",
@@ -176,6 +195,7 @@ _LATE = {
     "run_stdio": "transports.stdio",
     "serve_lines": "transports.stdio",
     "serve_stdio": "transports.stdio",
+    "open_store": "transports.store_sqlite",
 }
 
 

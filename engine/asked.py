@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import cached_property
 from typing import ClassVar, Literal, NoReturn, TypeAlias, cast
 
 from attrs import field, frozen
@@ -174,19 +175,15 @@ class UrlRequest(Elicitation):
     Attributes:
         message: what the person reads.
         url: an absolute http or https address, as the server sent it.
-        link: the same, read as browsers read it.
-
-    Raises:
-        Malformed: the address cannot be used.
     """
 
     kind: ClassVar[Kind] = "url"
     message: str
     url: str
-    link: Link = field(init=False, repr=False)
 
-    @link.default
-    def _read(self) -> Link:
+    @cached_property
+    def link(self) -> Link:
+        """The address, read as browsers read it."""
         return read_link(self.url)
 
     @property
@@ -255,4 +252,5 @@ def _address(params: JsonObject) -> str:
     url = params.get("url")
     if not isinstance(url, str):
         raise Malformed('"url" is no address')
+    read_link(url)
     return url

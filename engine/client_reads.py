@@ -90,7 +90,7 @@ class ReadingClient:
         self._settings = settings = Settings(**options)
         timeout = check_seconds("leg_timeout", settings.leg_timeout)
         self._wire = Wire(transport, settings.client_info, timeout)
-        self._sender = Sender(self._wire, settings.retry, settings.limits)
+        self._sender = Sender(self._wire, settings.retry, settings.limits, self._tool_changed)
         self._kinds = settings.callbacks.kinds - settings.refused
         self._home = home_of(transport)
         self._cached = CachedReads(settings.cache, transport, timeout)
@@ -267,6 +267,10 @@ class ReadingClient:
     def _relearn(self, change: Change) -> None:
         if isinstance(change, Reconnected) or change == ListChanged("tools"):
             self._schemas.clear()
+
+    def _tool_changed(self, tool: Tool) -> None:
+        self._cached.forget("tools/list")
+        self._schemas.learn([tool])
 
     async def _plain(
         self, method: str, params: JsonObject, kind: type[T], fresh: bool = False

@@ -6,8 +6,8 @@ Specification: server/tools, "Output Schema".
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
-from typing import Final, TypeAlias, cast
+from collections.abc import Iterable
+from typing import Final, cast
 
 import attrs
 import msgspec
@@ -26,8 +26,6 @@ _BYTES: Final = 16 * 1024 * 1024
 """Bytes of schemas that are remembered, as JSON; those that were listed first make room."""
 
 _OVERHEAD: Final = 200
-
-Read: TypeAlias = Callable[[JsonObject], CallToolResult]
 
 
 class ResultInvalid(InvalidReply):
@@ -137,8 +135,11 @@ class OutputSchemas:
             schema = promise.schema(self.limits)
         except Unusable as unusable:
             raise SchemaUnusable(tool, str(unusable)) from None
-        read = cast(Read, carrier.read)
-        return attrs.evolve(carrier, read=lambda result: _checked(read(result), tool, schema))
+
+        def read(result: JsonObject) -> CallToolResult:
+            return _checked(carrier.read(result), tool, schema)
+
+        return attrs.evolve(carrier, read=read)
 
     def _keep(self, name: str, promise: _Promise) -> None:
         self._known[name] = promise

@@ -23,9 +23,7 @@ from .schema import plain
 class _Block:
     """What every block may carry beside its content."""
 
-    annotations: Annotations | None = field(
-        default=None, kw_only=True, validator=validators.annotations
-    )
+    annotations: Annotations | None = field(default=None, kw_only=True, validator=validators.hints)
     meta: JsonObject | None = field(default=None, kw_only=True, validator=validators.mapping)
 
     def _with_hints(self, block: JsonObject) -> JsonObject:

@@ -13,7 +13,7 @@ from .protocol import SUPPORTED_VERSIONS
 _SERVER_ERROR: Final = -32000
 """What servers of earlier revisions say over HTTP to a request without a session."""
 
-_CODES: Final = frozenset({METHOD_NOT_FOUND, INVALID_REQUEST, _SERVER_ERROR})
+_CODES: Final = frozenset({INVALID_REQUEST, _SERVER_ERROR})
 _OLDER: Final = f"a revision of the protocol before {SUPPORTED_VERSIONS[-1]}"
 _LATER: Final = "which a later version of this library will speak"
 
@@ -25,6 +25,8 @@ def advice(method: str, code: int) -> str:
     """
     if method == "server/discover" and code == METHOD_NOT_FOUND:
         return f" (the server speaks {_OLDER}, {_LATER}: it does not know server/discover)"
+    if code == METHOD_NOT_FOUND:
+        return f" (it has nothing of that kind, or speaks only {_OLDER}, {_LATER})"
     if code in _CODES:
-        return f" (it may be that the server speaks only {_OLDER}, {_LATER}; discover() tells)"
+        return f" (it may be that the server speaks only {_OLDER}, {_LATER})"
     return ""

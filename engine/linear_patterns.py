@@ -12,7 +12,7 @@ from typing import Final
 
 import jsonschema_rs
 
-LINEAR: Final = jsonschema_rs.RegexOptions(size_limit=32 * 1024, dfa_size_limit=256 * 1024)
+LINEAR: Final = jsonschema_rs.RegexOptions(size_limit=16 * 1024, dfa_size_limit=256 * 1024)
 """Bytes of a compiled pattern: its time is as its size times the length of the text."""
 
 

@@ -53,6 +53,7 @@ class Listing(Generic[T]):
         self._what = what
         self._forget = forget
         self._taken = False
+        self._outdated = False
         self._rewind()
 
     def _rewind(self) -> None:
@@ -70,16 +71,11 @@ class Listing(Generic[T]):
         begun = self._taken
         try:
             return [item async for item in self]
-        except ServerError as refusal:
-            # The cursor may come from a page that was kept for longer than it held (server/
-            # utilities/caching, "Interaction with Pagination").
-            if begun or self._cursor is None or not self._refused(refusal):
+        except ServerError:
+            if begun or not self._outdated:
                 raise
         self._rewind()
         return [item async for item in self]
-
-    def _refused(self, refusal: ServerError) -> bool:
-        return refusal.code == INVALID_PARAMS and self._forget()
 
     def __aiter__(self) -> Listing[T]:
         return self
@@ -93,7 +89,7 @@ class Listing(Generic[T]):
         return self._items.popleft()
 
     async def _turn(self) -> None:
-        items, following = await self._fetch(self._cursor)
+        items, following = await self._fetched()
         self._left -= max(len(items), 1)
         if following is None:
             self._over = True
@@ -105,6 +101,16 @@ class Listing(Generic[T]):
             self._seen.add(mark)
         self._cursor = following
         self._items.extend(items)
+
+    async def _fetched(self) -> Page[T]:
+        try:
+            return await self._fetch(self._cursor)
+        except ServerError as refusal:
+            # The cursor may come from a page that was kept for longer than it held (server/
+            # utilities/caching, "Interaction with Pagination").
+            if refusal.code == INVALID_PARAMS and self._cursor is not None:
+                self._outdated = self._forget()
+            raise
 
 
 def _mark(cursor: str) -> bytes:

@@ -100,5 +100,5 @@ def _why(error: Exception) -> str:
     if not isinstance(error, jsonschema_rs.ValidationError):
         return f"it is no valid schema: {printable(str(error)[:_CHARACTERS])}"
     if 'is not a "regex"' in error.message:
-        return "one of its patterns is too large, or looks around or back"
+        return "one of its patterns is wrong, too large, or looks around or back"
     return f"it is no valid schema: {printable(error.message[:_CHARACTERS])}"

@@ -16,7 +16,7 @@ from .schema_parts import Part, Parts, in_order
 _MANY: Final = 10**18
 """What is more is all the same."""
 
-_PER_CHARACTER: Final = 64
+_PER_CHARACTER: Final = 32
 """Steps that a pattern takes for one character, at the most, of the size that is allowed."""
 
 

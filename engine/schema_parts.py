@@ -152,7 +152,7 @@ _WHOLE.below.append(_WHOLE)
 
 
 def _own(schema: JsonObject) -> int:
-    compared = sum(len(dumps(schema[name])) // 16 for name in _COMPARED if name in schema)
+    compared = sum(len(dumps(schema[name])) // 4 for name in _COMPARED if name in schema)
     named = sum(len(_map(schema.get(name))) for name in ("properties", "patternProperties"))
     return len(schema) + compared + named
 

@@ -5,7 +5,7 @@ Specification: basic/transports/streamable-http, "Client Behavior".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import attrs
 from attrs import define, field
@@ -21,7 +21,7 @@ from .limits import Limits
 from .listing import Listing, Page
 from .mirrored import Mirrored
 from .retrying import Attempts, RetryPolicy
-from .tool_memory import Known, ToolMemory
+from .tool_memory import ToolMemory
 
 
 @define
@@ -32,11 +32,13 @@ class Sender:
         wire: carries each request once.
         retry: when one is sent again; None for never.
         limits: what is taken from the server.
+        changed: is told of a tool that turns out to be another than was known.
     """
 
     wire: Wire
     retry: RetryPolicy | None
     limits: Limits
+    changed: Callable[[Tool], None]
     _tools: ToolMemory = field(factory=ToolMemory)
 
     def listed(self, tools: Sequence[Tool]) -> list[Tool]:
@@ -66,8 +68,6 @@ class Sender:
             if refusal.code != HEADER_MISMATCH:
                 raise
             wanted = await self._wanted(name, call, attempts, refusal)
-            if wanted == call.mirrored:
-                raise
         return await self._tried(attrs.evolve(call, mirrored=wanted), attempts)
 
     async def _tried(self, outgoing: Outgoing, attempts: Attempts) -> JsonObject:
@@ -77,17 +77,25 @@ class Sender:
     async def _wanted(
         self, name: str, call: Outgoing, attempts: Attempts, refusal: ServerError
     ) -> tuple[Mirrored, ...]:
-        """The parameters that a tool wants repeated, by what the server says now."""
+        """The parameters that a tool wants repeated, other ones than a call of it has repeated.
+
+        Raises:
+            ServerError: the refusal, where the server's list does not explain it.
+        """
         try:
-            known = await self._looked_up(name, call, attempts)
+            tool = await self._looked_up(name, call, attempts)
         except CallError as error:
             raise refusal from error
+        known = () if tool is None else self._tools.learn(tool)
         if isinstance(known, DefinitionError):
             refusal.add_note(str(known))
-            return call.mirrored
+            raise refusal
+        if tool is None or known == call.mirrored:
+            raise refusal
+        self.changed(tool)
         return known
 
-    async def _looked_up(self, name: str, call: Outgoing, attempts: Attempts) -> Known:
+    async def _looked_up(self, name: str, call: Outgoing, attempts: Attempts) -> Tool | None:
         # Not from what is cached: that is what has been contradicted.
         async def fetch(cursor: str | None) -> Page[Tool]:
             params: JsonObject = {} if cursor is None else {"cursor": cursor}
@@ -99,5 +107,5 @@ class Sender:
         server = quoted(self.wire.server or self.wire.transport.name)
         async for tool in Listing(fetch, self.limits, f"The tool list of {server}"):
             if tool.name == name:
-                return self._tools.learn(tool)
-        return ()
+                return tool
+        return None

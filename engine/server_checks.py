@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import get_args
+from typing import cast, get_args
 
 from .checks import choice_faults, count_faults, is_async, kind_of, present, text_faults
 from .display import icon_faults
@@ -37,7 +37,8 @@ def server_faults(
     yield from choice_faults(get_args(CacheScope), list_scope=list_scope)
     if not isinstance(capabilities, Mapping | None):
         yield f"capabilities must be a dict, not {kind_of(capabilities)}"
-    if not isinstance(middleware, Sequence) or not all(map(callable, middleware)):
+    layers = cast("Sequence[object]", middleware) if isinstance(middleware, Sequence) else [None]
+    if not all(map(callable, layers)):
         yield "middleware must be a list of async functions, such as [log_requests]"
     if not (lifespan is None or callable(lifespan)):
         yield f"lifespan must be an async context manager function, not {kind_of(lifespan)}"

@@ -54,7 +54,7 @@ def size(made: object, attribute: Attribute[Any], value: object) -> None:
         _refuse(made, count_faults(**{attribute.name: value}))
 
 
-def annotations(made: object, attribute: Attribute[Any], value: object) -> None:
+def hints(made: object, attribute: Attribute[Any], value: object) -> None:
     """It must be :class:`Annotations`, if it is there."""
     if value is not None and not isinstance(value, Annotations):
         _refuse(made, [f"{attribute.name} must be Annotations(...), not {kind_of(value)}"])

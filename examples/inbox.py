@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,6 @@ async def main(command: str = "list", *words: str) -> None:
 
 if __name__ == "__main__":
     try:
-        trio.run(main, *sys.argv[1:])
+        trio.run(partial(main, *sys.argv[1:]))
     except AntiphonError as error:
         sys.exit(str(error))

@@ -148,7 +148,8 @@ def read_signature(function: Function, subject: str, *, may_ask: bool = True) ->
 
 def _left_to_fill(function: Function) -> list[inspect.Parameter]:
     """The parameters that are no business of a ``functools.partial``: a client fills no other."""
-    filled = function.keywords if isinstance(function, partial) else {}
+    given: object = function
+    filled = cast("partial[object]", given).keywords if isinstance(given, partial) else {}
     try:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:  # what it says may hold what was filled in

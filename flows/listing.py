@@ -86,10 +86,11 @@ def described(name: str, doc: str, options: Options) -> JsonObject:
     Raises:
         UsageError: no JSON can say one of them, so that no list could be sent.
     """
+    described_as = options.get("description")
     whole: JsonObject = {
         "name": name,
         "title": options.get("title"),
-        "description": present(of=options.get("description")).get("of", doc) or None,
+        "description": (doc if described_as is None else described_as) or None,
         "icons": _icons(options.get("icons") or ()),
         "_meta": options.get("meta"),
     }

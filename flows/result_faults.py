@@ -15,6 +15,7 @@ from .hints import members, spoken
 
 _Kinds: TypeAlias = tuple[type, ...]
 
+_NO_RESULT: Final = frozenset[object]((Failed, InputRequired))
 _LISTS: Final[_Kinds] = (list, tuple)
 _MESSAGES: Final[_Kinds] = (str, *BLOCKS, PromptMessage)
 
@@ -53,7 +54,7 @@ def result_of(hint: Any) -> Any:  # noqa: ANN401  # a hint may be anything
 def _ends(results: Iterable[object]) -> Iterator[object]:
     for result in results:
         for end in members(result):
-            if end not in (Failed, InputRequired):
+            if end not in _NO_RESULT:
                 yield from members(result_of(end))
 
 
@@ -69,7 +70,7 @@ def _may_be(hint: object, kinds: _Kinds) -> bool:
     if get_origin(hint) is Literal:
         return all(isinstance(option, kinds) for option in get_args(hint))
     cls: Any = get_origin(hint) or hint
-    if not isinstance(cls, type):
+    if cls is Any or not isinstance(cls, type):
         return True
     try:
         return any(issubclass(cls, kind) or issubclass(kind, cls) for kind in kinds)

@@ -13,7 +13,7 @@ from ..engine.asked import Accept, Decline, ElicitationAnswer, FormRequest, UrlR
 from .cli_answers import Answers
 from .cli_fields import Given
 from .cli_forms import Interview, Paused, Prompts
-from .cli_links import LinkSheet, address, ask_consent
+from .cli_links import LinkSheet, ask_consent
 from .cli_screen import Screen
 from .cli_text import one_line, shortened
 from .cli_values import Unfit
@@ -120,7 +120,7 @@ class Asker:
         self, request: FormRequest | UrlRequest, answer: ElicitationAnswer
     ) -> ElicitationAnswer:
         if isinstance(request, UrlRequest) and isinstance(answer, Accept):
-            url = address(request.url)
+            url = request.display_url
             self._screen.say(f"Open this page to go on: {url}")
             if self._manner.open_links and not await trio.to_thread.run_sync(webbrowser.open, url):
                 self._screen.say("No browser could be started.")

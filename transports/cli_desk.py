@@ -54,6 +54,9 @@ class TerminalDesk(TerminalPrompts):
     def address(self, before: str, host: str, after: str) -> None:
         self._screen.show(Text.assemble("  ", before, (host, "bold"), after))
 
+    def warn(self, text: str) -> None:
+        self._screen.show(Text.assemble("  ", ("Careful: ", "bold yellow"), harmless(text)))
+
 
 @contextmanager
 def terminal_desk(

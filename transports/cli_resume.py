@@ -18,7 +18,15 @@ from .cli_call import asked_for
 from .cli_exits import EXITS, Exit
 from .cli_forms import Paused
 from .cli_options import ANSWERS, Called, add_answering, add_output, read_answers, read_manner
-from .cli_parser import TARGET, Connection, Parser, add_connection, read_connection, split_command
+from .cli_parser import (
+    TARGET,
+    Connection,
+    Parser,
+    add_connection,
+    read_connection,
+    split_command,
+    take_target,
+)
 from .cli_paused import (
     forget_targets,
     kept_target,
@@ -38,6 +46,10 @@ Go on with a call that was put away by ctrl-Z or --pause, or show those that wer
 found where it was, credentials apart: --token-env, --header and --env are given again, and
 relative paths are those of the current directory.
 """
+_UNCERTAIN: Final = (
+    "An answer was on its way when the process of {id} ended, and may have arrived. --again sends"
+    " it again, where that does no harm; --forget forgets the call"
+)
 
 
 @frozen(kw_only=True)
@@ -78,14 +90,14 @@ def read_resume(argv: Sequence[str]) -> ResumeOptions:
     """
     words, command = split_command(argv)
     given = resume_parser().parse_intermixed_args(words)
-    id, *rest = given.words or [None]
+    rest: list[str] = list(given.words)
+    id = rest.pop(0) if rest else None
     if len(rest) + (command is not None) > 1:
         raise UsageError("antiphon resume takes an ID and one TARGET")
     if id is None and (given.forget or command is not None):
         raise UsageError("Which call? antiphon resume lists them with their IDs")
-    target = command if command is not None else rest[0] if rest else ()
     return ResumeOptions(
-        connection=read_connection(given, target),
+        connection=read_connection(given, _given_target(rest, command)),
         answers=read_answers(given),
         manner=read_manner(given),
         output=given.output,
@@ -94,6 +106,11 @@ def read_resume(argv: Sequence[str]) -> ResumeOptions:
         again=given.again,
         moved=given.moved,
     )
+
+
+def _given_target(rest: list[str], command: list[str] | None) -> str | Sequence[str]:
+    """The target that was given; none where it is to be found where the call is kept."""
+    return take_target(rest, command) if rest or command is not None else ()
 
 
 def run_resume(options: ResumeOptions, *, debug: bool = False) -> int:
@@ -133,6 +150,8 @@ async def _forget(id: str) -> int:
 async def _resume(id: str, options: ResumeOptions, asker: Asker, screen: Screen) -> int:
     async with paused_calls() as store:
         call = await _find(store, id)
+        if call.uncertain and not options.again:
+            raise UsageError(_UNCERTAIN.format(id=id))
         connection = attrs.evolve(options.connection, target=_target(id, options))
         async with connected(connection, screen, elicitation=asker) as client:
             try:
@@ -146,7 +165,7 @@ async def _resume(id: str, options: ResumeOptions, asker: Asker, screen: Screen)
                     ) as conversation:
                         result = await conversation.run()
             except Paused:
-                tell_paused(call, screen, json=connection.json)
+                tell_paused(await _find(store, id), screen, json=connection.json)
                 return Exit.PAUSED
             screen.close()
             status = deliver(result, screen, json=connection.json, output=options.output)

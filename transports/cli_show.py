@@ -41,7 +41,7 @@ def result_json(result: Result) -> JsonObject:
         case GetPromptResult():
             members = _prompt_json(result)
         case ReadResourceResult():
-            members = {"contents": [_contents_json(part) for part in result.contents]}
+            members = _read_json(result)
     if result.meta:
         members["_meta"] = result.meta
     return members
@@ -62,6 +62,11 @@ def _prompt_json(result: GetPromptResult) -> JsonObject:
     ]
     described = {} if result.description is None else {"description": result.description}
     return {**described, "messages": messages}
+
+
+def _read_json(result: ReadResourceResult) -> JsonObject:
+    contents: list[JsonValue] = [_contents_json(part) for part in result.contents]
+    return {"contents": contents}
 
 
 def _contents_json(part: ResourceContents) -> JsonObject:

@@ -12,6 +12,7 @@ from collections.abc import Generator
 from contextlib import closing, contextmanager, suppress
 from typing import Final
 
+from ..engine.errors import printable
 from ..engine.store_errors import StoreUnusable
 
 APPLICATION: Final = 0x616E7470
@@ -37,6 +38,7 @@ BUSY_SECONDS: Final = 10.0
 
 _PAUSE: Final = 0.02
 _EMPTY: Final = (0, 0, 0)
+_FAULTS: Final = (sqlite3.Error, UnicodeError)
 
 
 def open_file(path: str) -> sqlite3.Connection:
@@ -65,8 +67,10 @@ def told(path: str) -> Generator[None]:
     """Turn what SQLite and the system say into StoreUnusable."""
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
-        raise StoreUnusable(f"The store {path!r} cannot be used: {error}") from error
+    except (*_FAULTS, OSError) as error:
+        # What a message quotes of a damaged file may be no text at all.
+        why = "it is damaged" if isinstance(error, UnicodeError) else printable(str(error))
+        raise StoreUnusable(f"The store {path!r} cannot be used: {why}") from error
 
 
 @contextmanager
@@ -77,7 +81,7 @@ def transaction(connection: sqlite3.Connection) -> Generator[None]:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        with suppress(sqlite3.Error):  # the first error tells the cause
+        with suppress(*_FAULTS):  # the first error tells the cause
             connection.execute("ROLLBACK")
         raise
 

@@ -83,6 +83,9 @@ class Person:
     def address(self, before: str, host: str, after: str) -> None:
         self.read.append(f"{before}**{host}**{after}")
 
+    def warn(self, text: str) -> None:
+        self.read.append(f"Careful: {text}")
+
     @contextmanager
     def prompting(self) -> Generator[None, None, None]:
         self.at_desk += 1

@@ -27,7 +27,7 @@ PATIENCE: Final = 60.0
 """Seconds after which a process that says nothing more has failed the test."""
 
 UP, DOWN, ENTER, ESC, SPACE = "\x1b[A", "\x1b[B", "\r", "\x1b", " "
-CTRL_C, CTRL_D, CLEAR = "\x03", "\x04", "\x15"
+CTRL_C, CTRL_D, CTRL_Z, CLEAR = "\x03", "\x04", "\x1a", "\x15"
 
 _MAIN: Final = "import sys; from antiphon.transports.cli import main; sys.exit(main())"
 _SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[()][0-9A-Z]|[=>])")

@@ -9,6 +9,7 @@ import trio
 from antiphon.engine.asked import Accept, Cancel, Decline
 from antiphon.transports.cli_answers import Answers
 from antiphon.transports.cli_asking import Asker, Manner
+from antiphon.transports.cli_forms import Paused
 from antiphon.transports.cli_screen import Screen
 from antiphon.transports.cli_values import split_pair
 from tests.cli.person import Person, form, link
@@ -21,6 +22,22 @@ def asker(*answers: str, person: Person | None = None, **manner: bool) -> tuple[
     told = StringIO()
     pairs = [split_pair(answer) for answer in answers]
     return Asker(Answers(pairs), Screen(told), person, Manner(**manner)), told
+
+
+async def test_what_is_not_answered_is_kept_where_it_is_said_to() -> None:
+    ask, told = asker("name=x", person=Person([]), pause=True)
+    assert await ask(form(ANYTHING)) == Accept({"name": "x"})
+    with pytest.raises(Paused):
+        await ask(link(URL))
+    assert told.getvalue() == ""
+
+
+async def test_a_person_keeps_a_question_and_nothing_is_said_of_it() -> None:
+    person = Person([Paused()])
+    ask, _ = asker(person=person)
+    with pytest.raises(Paused):
+        await ask(form(ANYTHING))
+    assert not {"You declined.", "You cancelled."} & set(person.read)
 
 
 # -- the command line -------------------------------------------------------------------------

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from antiphon.engine.exchange import TransportLost
-from antiphon.transports.cli_exits import Exit, exit_of, sentence_of
+from antiphon.transports.cli_exits import EXITS, Exit, exit_of, sentence_of
+from tests.cli.running import ROOT
 
 
 @pytest.mark.parametrize(
@@ -20,3 +23,12 @@ def test_last_words_of_a_child_are_told_in_one_line(detail: str, told: str) -> N
     error = TransportLost("It died", sent=True, detail=detail)
     assert sentence_of(error) == told
     assert exit_of(error) == Exit.TRANSPORT
+
+
+def test_the_guide_says_of_each_status_what_the_help_says() -> None:
+    guide = (ROOT / "docs" / "terminal.md").read_text().replace("`", "")
+    rows = re.findall(r"^\| ([0-9]+) \| (.*) \|$", guide, re.MULTILINE)
+    told = re.findall(r"^  ([0-9]+) +(.*)$", EXITS, re.MULTILINE)
+    assert told
+    assert rows == told
+    assert [int(status) for status, _ in told] == list(Exit)

@@ -3,8 +3,8 @@
 import pytest
 
 from antiphon.engine.asked import Accept, Cancel, Decline
-from antiphon.transports.cli_forms import Declined, Dismissed
-from antiphon.transports.cli_links import address, around_host, ask_consent, doubts
+from antiphon.transports.cli_forms import Declined, Dismissed, Paused
+from antiphon.transports.cli_links import ask_consent
 from tests.cli.person import Person, link
 
 URL = "https://accounts.example:8443/sign?in=1"
@@ -34,44 +34,19 @@ async def test_the_whole_address_is_shown_with_its_host_apart() -> None:
     assert "https://**accounts.example**:8443/sign?in=1" in person.read
 
 
-@pytest.mark.parametrize(
-    ("url", "parts"),
-    [
-        ("https://a.example/", ("https://", "a.example", "/")),
-        ("https://A.Example", ("https://", "A.Example", "")),
-        (
-            "https://b.example@a.example/b.example",
-            ("https://b.example@", "a.example", "/b.example"),
-        ),
-        ("https://https@a.example", ("https://https@", "a.example", "")),
-        ("http://[::1]:80/", ("http://[", "::1", "]:80/")),
-        ("https://u:p@s@h.example/", ("https://u:p@s@", "h.example", "/")),
-    ],
-)
-def test_the_host_is_where_the_address_leads(url: str, parts: tuple[str, str, str]) -> None:
-    assert around_host(link(url)) == parts
+async def test_what_is_unusual_is_said_before_it_is_agreed_to() -> None:
+    person = Person([Paused()])
+    with pytest.raises(Paused):
+        await ask_consent(link("http://bank.example@\u0430pple.com/"), person, person)
+    assert "http://bank.example@**xn--pple-43d.com**/" in person.read
+    warnings = [line for line in person.read if line.startswith("Careful: ")]
+    assert any("not encrypted" in line for line in warnings)
+    assert any("before the @" in line for line in warnings)
+    assert any("may look like another" in line for line in warnings)
+    assert person.prompts == [("Agree to go to xn--pple-43d.com?", "No, decline")]
 
 
-def test_an_address_is_shown_in_letters_that_cannot_deceive() -> None:
-    assert address("https://a.example/\u202egpj") == "https://a.example/%E2%80%AEgpj"
-
-
-@pytest.mark.parametrize(
-    ("url", "doubt"),
-    [
-        ("https://xn--pple-43d.com/", "letters"),
-        ("https://\u0430pple.com/", "letters"),
-        ("https://bank.example@evil.example/", "before the @"),
-        ("https://198.51.100.7/", "bare number"),
-        ("http://shop.example/", "not encrypted"),
-    ],
-)
-def test_what_is_suspicious_is_said(url: str, doubt: str) -> None:
-    assert any(doubt in told for told in doubts(link(url)))
-
-
-@pytest.mark.parametrize(
-    "url", [URL, "http://localhost:8000/", "http://127.0.0.1:8000/x", "http://[::1]/"]
-)
-def test_what_is_usual_is_not(url: str) -> None:
-    assert not list(doubts(link(url)))
+async def test_of_what_is_usual_nothing_is_said() -> None:
+    person = Person(["Yes"])
+    await ask_consent(link("https://accounts.example/sign?in=1"), person, person)
+    assert not [line for line in person.read if line.startswith("Careful: ")]

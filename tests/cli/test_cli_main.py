@@ -3,6 +3,7 @@
 import pytest
 
 from antiphon.transports.cli import main
+from antiphon.transports.cli_exits import Exit
 
 
 @pytest.mark.parametrize(
@@ -31,7 +32,9 @@ def test_a_wrong_command_line_is_told_in_one_line(
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", ["call", "list", "serve", "keygen"])
+@pytest.mark.parametrize(
+    "name", ["call", "prompt", "read", "list", "watch", "resume", "serve", "keygen"]
+)
 def test_help_is_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([name, "--help"]) == 0
     out, err = capsys.readouterr()
@@ -39,13 +42,15 @@ def test_help_is_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert err == ""
 
 
-@pytest.mark.parametrize("words", [["--help"], ["call", "--help"], ["serve", "--help"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["call", "--help"], ["watch", "--help"], ["serve", "--help"]]
+)
 def test_the_exit_statuses_are_in_the_help(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(words)
     out = capsys.readouterr().out
-    for status in (0, 1, 2, 3, 4, 5, 6, 70, 130):
+    for status in Exit:
         assert f"\n  {status:<4} " in out
 
 

@@ -1,14 +1,17 @@
 """The command line as it is read."""
 
 import math
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from antiphon.engine.errors import UsageError
 from antiphon.transports.cli_asking import Manner
-from antiphon.transports.cli_options import read_call, read_list
+from antiphon.transports.cli_options import read_call, read_list, read_prompt, read_read
+from antiphon.transports.cli_resume import read_resume
 from antiphon.transports.cli_serve_options import read_serve
 from antiphon.transports.cli_values import Pair
+from antiphon.transports.cli_watch import read_watch
 
 URL = "https://mcp.example/mcp"
 
@@ -95,6 +98,69 @@ def test_a_list_has_one_target() -> None:
     assert read_list(["python server.py"]).connection.target == "python server.py"
     with pytest.raises(UsageError, match="quoted"):
         read_list(["python", "server.py"])
+
+
+def test_a_list_has_kinds() -> None:
+    assert read_list([URL]).kinds == ("tools",)
+    assert read_list([URL, "--resources", "--prompts"]).kinds == ["prompts", "resources"]
+    assert read_list([URL, "--all"]).kinds == ()
+    with pytest.raises(UsageError, match="keep one"):
+        read_list([URL, "--all", "--tools"])
+
+
+def test_a_prompt_has_a_name_and_texts() -> None:
+    options = read_prompt([URL, "greet", "name=5", "tone=a=b", "--pause"])
+    assert (options.name, options.arguments) == ("greet", {"name": "5", "tone": "a=b"})
+    assert options.manner == Manner(pause=True)
+
+
+def test_a_resource_has_one_uri() -> None:
+    options = read_read([URL, "notes://today", "--output", "-"])
+    assert (options.uri, options.output) == ("notes://today", "-")
+
+
+def test_what_is_watched_are_lists_and_resources() -> None:
+    assert list(read_watch([URL]).lists) == ["tools", "prompts", "resources"]
+    options = read_watch(["notes://a", "--tools", "--count", "3", "--", "python", "server.py"])
+    assert (list(options.lists), options.uris, options.count) == (["tools"], ["notes://a"], 3)
+    assert read_watch([URL, "notes://a"]).lists == []
+
+
+def test_what_is_resumed_has_an_id_and_perhaps_a_target() -> None:
+    assert read_resume([]).id is None
+    options = read_resume(["0123456789ab"])
+    assert (options.id, options.connection.target) == ("0123456789ab", ())
+    assert read_resume(["0123456789ab", URL]).connection.target == URL
+    options = read_resume(["0123456789ab", "--again", "--", "python", "server.py"])
+    assert options.connection.target == ["python", "server.py"]
+    assert options.again
+
+
+def test_log_messages_and_a_trace_are_asked_for() -> None:
+    connection = read_call([URL, "add", "--log", "warning", "--trace"]).connection
+    assert (connection.log, connection.trace) == ("warning", True)
+
+
+@pytest.mark.parametrize(
+    ("read", "words", "told"),
+    [
+        (read_call, [URL, "add", "--pause", "--decline"], "keep one"),
+        (read_call, [URL, "add", "--log", "loud"], "--log"),
+        (read_prompt, [URL], "Which prompt"),
+        (read_prompt, [URL, "greet", "name"], "key=value"),
+        (read_prompt, [URL, "greet", "name=a", "name=b"], "twice"),
+        (read_read, [URL], "Which resource"),
+        (read_read, [URL, "a:b", "c:d"], "one URI"),
+        (read_read, [URL, "a:b", "--output", "x", "--json"], "keep one"),
+        (read_watch, ["python", "server.py"], "quoted"),
+        (read_watch, [URL, "--count", "0"], "--count"),
+    ],
+)
+def test_other_wrong_commands_are_refused_with_a_reason(
+    read: Callable[[Sequence[str]], object], words: list[str], told: str
+) -> None:
+    with pytest.raises(UsageError, match=told):
+        read(words)
 
 
 def test_serving_is_on_stdio_or_at_an_address() -> None:

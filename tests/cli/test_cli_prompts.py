@@ -14,9 +14,9 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
 
 from antiphon.transports.cli_desk import QuietOutput
-from antiphon.transports.cli_forms import Declined, Dismissed
+from antiphon.transports.cli_forms import Declined, Dismissed, Paused
 from antiphon.transports.cli_prompts import TerminalPrompts
-from tests.cli.running import CLEAR, CTRL_C, CTRL_D, DOWN, ENTER, ESC, SPACE, UP
+from tests.cli.running import CLEAR, CTRL_C, CTRL_D, CTRL_Z, DOWN, ENTER, ESC, SPACE, UP
 
 SCREEN = Size(rows=40, columns=100)
 
@@ -189,6 +189,12 @@ async def test_a_prompt_is_declined(desk: Desk, prompt: Prompt) -> None:
     desk.keys.send_text("x" + CTRL_D)
     with pytest.raises(Declined):
         await prompt(desk)
+
+
+async def test_ctrl_z_keeps_a_question_for_later(desk: Desk) -> None:
+    desk.keys.send_text("x" + CTRL_Z)
+    with pytest.raises(Paused):
+        await text(desk)
 
 
 @PROMPTS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 from collections.abc import AsyncGenerator, Callable
@@ -24,6 +25,7 @@ _COLUMNS: Final = 110
 _POLL: Final = 0.05
 """Seconds between two looks at the pane; a test waits for what it shows, never for a time."""
 
+_STATUS: Final = re.compile(r"^status=([0-9]+)$", re.MULTILINE)
 _SHELL: Final = "exec env PS1='ready$ ' ENV= sh -i"
 
 
@@ -43,7 +45,8 @@ class Pane:
 
     async def run(self, *arguments: str) -> None:
         """Run the command, and have its exit status shown when it is over."""
-        await self.type(f'{shlex.join(command(*arguments))}; echo "status=$?"')
+        # On a line of its own, whatever the terminal echoed last.
+        await self.type(rf"{shlex.join(command(*arguments))}; printf '\nstatus=%s\n' $?")
         await self.press("Enter")
 
     async def see(self, *texts: str) -> str:
@@ -52,8 +55,8 @@ class Pane:
 
     async def end(self) -> int:
         """Wait for the end of the command; its exit status."""
-        shown = await self.see("\nstatus=")
-        return int(shown.rpartition("\nstatus=")[2].split()[0])
+        shown = await self._until(lambda shown: bool(_STATUS.search(shown)), "an exit status")
+        return int(_STATUS.findall(shown)[-1])
 
     async def shown(self) -> str:
         """What stands on the pane now."""
@@ -74,10 +77,10 @@ class Pane:
     async def _until(self, fits: Callable[[str], bool], wanted: str) -> str:
         shown = ""
         with trio.move_on_after(PATIENCE):
-            while not fits(shown := await self.shown()):
-                await trio.sleep(_POLL)  # a pane tells nobody that it changed
+            while not fits(shown := await self.shown()):  # noqa: ASYNC110  # it tells nobody
+                await trio.sleep(_POLL)
             return shown
-        raise AssertionError(f"The pane does not show {wanted}, but:\n{shown}")
+        raise AssertionError(f"The pane does not show {wanted}, but:\n{shown.rstrip()}")
 
     async def _tmux(self, *words: str) -> str:
         return await tmux(self._socket, *words)

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import trio
 
+from antiphon.engine.changes import Change
 from antiphon.engine.client import Client
 from antiphon.engine.client_options import ClientOptions
 from antiphon.engine.exchange import OnNotification
@@ -132,3 +133,8 @@ def poll(state: str = "s", *, retry_ms: int | None = None) -> JsonObject:
 async def accept_prod(_: object) -> dict[str, object]:
     """A callback that answers each region form with prod."""
     return {"name": "prod"}
+
+
+def tell(client: Client, change: Change) -> None:
+    """Have a client hear of a change, as from a subscription of its own."""
+    client._tell_change(change)  # pyright: ignore[reportPrivateUsage]

@@ -340,3 +340,37 @@ def test_a_pattern_made_to_backtrack_ends() -> None:
 
 def test_equal_schemas_are_worked_through_once() -> None:
     assert form_of(a={"type": "string"}) is form_of(a={"type": "string"})
+
+
+LOOKS_ROUND = r"^(?:(?=.*b)a)*c"
+
+
+def test_a_pattern_that_looks_around_is_shown_and_not_checked() -> None:
+    form = form_of(a={"type": "string", "pattern": LOOKS_ROUND, "minLength": 2})
+    assert form.fields[0].pattern == LOOKS_ROUND
+    assert form.faults({"a": "zz"}) == []
+    assert form.faults({"a": "z"})
+
+
+def test_a_default_made_for_a_slow_pattern_costs_nothing() -> None:
+    started = time.process_time()
+    form_of(a={"type": "string", "pattern": LOOKS_ROUND, "default": "a" * 400_000 + "b"})
+    assert time.process_time() - started < 5
+
+
+def offering(kind: str, count: int) -> Any:
+    """A field with so many choices."""
+    if kind == "titled":
+        return {"type": "string", "oneOf": [{"const": "a"}] * count}
+    plain = {"enum": ["a"] * count}
+    return plain if kind == "plain" else {"type": "array", "items": plain}
+
+
+@pytest.mark.parametrize("kind", ["plain", "titled", "several"])
+def test_a_form_with_hundreds_of_thousands_of_choices_is_malformed(kind: str) -> None:
+    started = time.process_time()
+    with pytest.raises(Malformed, match="more than 50000 choices"):
+        form_of(a=offering(kind, 400_000))
+    with pytest.raises(Malformed, match="more than 50000 choices"):
+        form_of(None, **{f"f{n}": offering(kind, 600) for n in range(100)})
+    assert time.process_time() - started < 5

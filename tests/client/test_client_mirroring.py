@@ -306,3 +306,19 @@ async def test_an_argument_that_no_header_can_carry_is_refused_by_who_would_send
     await client.list_tools()
     with pytest.raises(UsageError, match="too large"):
         await client.call_tool("query")
+
+
+async def test_a_list_that_was_contradicted_is_not_taken_from_the_cache() -> None:
+    fresh: JsonObject = {"ttlMs": 60_000, "resultType": "complete"}
+    client, server = over_http(
+        {**page(tool()), **fresh},
+        MISMATCH,
+        {**page(tool(region=marked())), **fresh},
+        done(),
+        {**page(tool("new")), **fresh},
+    )
+    await client.list_tools()
+    await client.list_tools()
+    await client.call_tool("query", {"region": "eu"})
+    assert [tool.name for tool in await client.list_tools()] == ["new"]
+    assert len(server.requests) == 5

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
 
 import pytest
 import trio
@@ -89,7 +90,8 @@ async def test_a_call_that_may_have_run_is_never_sent_again(failure: Any) -> Non
     assert not hasattr(caught.value, "__notes__")
 
 
-READS: Any = [
+Read: TypeAlias = Callable[[Client], Awaitable[object]]
+READS: list[tuple[Read, JsonObject]] = [
     (lambda client: client.list_tools(), PAGE),
     (lambda client: client.discover(), {"supportedVersions": [], "capabilities": {}}),
     (lambda client: client.complete(PromptRef("p"), "a", ""), {"completion": {"values": []}}),
@@ -101,7 +103,7 @@ READS: Any = [
 @pytest.mark.parametrize("failure", [lost(), unsent(), refused(unserved=False), BUSY])
 @pytest.mark.parametrize(("read", "result"), READS)
 async def test_what_only_reads_is_asked_again_in_any_case(
-    autojump_clock: object, read: Any, result: JsonObject, failure: Any
+    autojump_clock: object, read: Read, result: JsonObject, failure: Any
 ) -> None:
     client, server = pair(failure, failure, result)
     await read(client)
@@ -325,7 +327,7 @@ async def test_a_first_call_that_is_refused_for_no_reason_may_meet_an_older_revi
     code: int,
 ) -> None:
     client, _ = client_of(Failure(None, code, "Bad Request: no session"))
-    with pytest.raises(ServerError, match=r"may be that .* before 2026-07-28.*later"):
+    with pytest.raises(ServerError, match=r"speaks only .* before 2026-07-28.*later"):
         await client.call_tool("t")
 
 

@@ -1,9 +1,9 @@
 """Run the official conformance suite against the server and the client beside this file.
 
 ``python -m tests.conformance.run`` from the repository's root. The official TypeScript client
-then calls the same server on both transports. The status is 0 where every scenario does what
-``baseline.txt`` says, those in it fail and all others pass, and every call of that client ends
-as it should.
+then calls the same server on both transports, and our client the official TypeScript server. The
+status is 0 where every scenario does what ``baseline.txt`` says, those in it fail and all others
+pass, and every check of those two passes.
 """
 
 import compileall
@@ -22,7 +22,7 @@ from hypercorn.trio import serve  # pyright: ignore[reportUnknownVariableType]  
 from tests.conformance.baseline import Judgement, Outcome, judge, read_baseline
 from tests.conformance.server import app
 from tests.conformance.suite import HERE, Suite
-from tests.conformance.typescript import runner
+from tests.conformance.typescript import drive, runner
 
 ROOT: Final = HERE.parent.parent
 RESULTS: Final = ROOT / "out" / "conformance"
@@ -45,6 +45,8 @@ async def main() -> int:
         typescript = {"http": await runner.run_client(RESULTS, "http", url)}
     _compile()
     typescript["stdio"] = await runner.run_client(RESULTS, "stdio", sys.executable, "-c", ON_STDIO)
+    for over in drive.TRANSPORTS:
+        typescript[f"server-{over}"] = await drive.drive(RESULTS, over)
     outcomes |= await suite.test_client()
     judgements = judge(scenarios, outcomes, baseline)
     if again := await _tried_alone(suite, judgements):

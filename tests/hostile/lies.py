@@ -66,21 +66,15 @@ def _items(value: Any) -> Tell:
 
 
 def _part(member: str, change: Callable[[dict[str, Any]], Any]) -> Tell:
-    """The first item of a list that is a member of a complete result."""
-    return lambda true: _changed(true, member, change)
-
-
-def _changed(true: dict[str, Any], member: str, change: Callable[[dict[str, Any]], Any]) -> Any:
-    whole = {
-        **{"messages": METHODS["prompts/get"], "contents": METHODS["resources/read"]}[member].good,
-        **true,
-        "resultType": "complete",
-    }
-    return {**whole, member: [change(whole[member][0])]}  # type: ignore[index]
+    """The first of what a complete result brings, changed."""
+    method = {"messages": "prompts/get", "contents": "resources/read"}[member]
+    good: dict[str, Any] = METHODS[method].good
+    return _only({**good, member: [change(good[member][0])]})
 
 
 def _completion(**members: Any) -> Tell:
-    return lambda true: {**true, "completion": {**true["completion"], **members}}  # type: ignore[dict-item]
+    good: dict[str, Any] = METHODS["completion/complete"].good
+    return _only({**good, "completion": {**good["completion"], **members}})
 
 
 def _question(question: Any) -> Tell:

@@ -41,6 +41,10 @@ class Wrong:
     body: Outcome = InvalidReply
     stream: Outcome = InvalidReply
 
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        return self.line, self.body, self.stream
+
 
 def _skipped(name: str, *said: bytes) -> Wrong:
     """A wrong message that answers nobody."""
@@ -117,7 +121,9 @@ _UNREADABLE: Final[dict[str, bytes]] = {
     "half a surrogate pair": _with(b'"\\ud800"'),
     "half a surrogate pair as a name": _with(b'{"\\udc80":1}'),
     "text that is no UTF-8": _with(b'"\xff\xfe"'),
-    "a control character in a text": _with(b'"a\x00b"'),
+    "a null in a text": _with(b'"a\x00b"'),
+    # They end lines to some readers, and are no JSON where they stand bare.
+    "separators in a text": _with(b'"a\x0b\x0c\x1c\x1d\x1eb"'),
     "a number of 5000 digits": _with(b"1" * 5000),
     "a number of 401 digits": _with(b"-" + b"1" * 401),
     "65 lists in each other": _with(b"[" * 65 + b"]" * 65),
@@ -193,6 +199,14 @@ def _error(name: str, said: bytes) -> Wrong:
     return Wrong(name, [said], ServerError, ServerError, ServerError)
 
 
+_DATA: Final[list[Any]] = [
+    None,
+    True,
+    [],
+    {"requiredCapabilities": [1]},
+    {"requiredCapabilities": {LONG: 1, ESCAPES: 1}},
+]
+
 ERRORS: Final = [
     _error("an error", _failed()),
     _error("an error of a code without end", _failed(code=-(10**399))),
@@ -202,13 +216,7 @@ ERRORS: Final = [
     *(
         _error(f"an error with {data!r}"[:60], _failed(code=code, data=data))
         for code in (-32020, -32021)
-        for data in (
-            None,
-            True,
-            [],
-            {"requiredCapabilities": [1]},
-            {"requiredCapabilities": {LONG: 1, ESCAPES: 1}},
-        )
+        for data in _DATA
     ),
 ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from attrs import field, frozen
+from attrs import frozen
 
 from antiphon.engine.asked import Accept, FormRequest, UrlRequest
 from antiphon.engine.client import Client
@@ -23,21 +23,22 @@ class Method:
         name: as it is sent.
         good: a complete result with every member that the revision knows.
         ask: how a program asks for it.
-        legs: what an honest server says, leg after leg.
+        rounds: what an honest server says before that.
     """
 
     name: str
     good: JsonObject
     ask: Callable[[Client], Awaitable[object]]
-    legs: list[JsonObject] = field()
+    rounds: tuple[JsonObject, ...] = ()
 
-    @legs.default
-    def _only(self) -> list[JsonObject]:
-        return [self.good]
+    @property
+    def legs(self) -> list[JsonObject]:
+        """What an honest server says, leg after leg."""
+        return [*self.rounds, self.good]
 
     @property
     def has_rounds(self) -> bool:
-        return len(self.legs) > 1
+        return bool(self.rounds)
 
 
 CACHED: Final[JsonObject] = {"ttlMs": 0, "cacheScope": "private"}
@@ -55,13 +56,11 @@ def _complete(**members: Any) -> JsonObject:
     return {"resultType": "complete", "_meta": META, **members}
 
 
-def _rounds(good: JsonObject) -> list[JsonObject]:
-    return [
-        asks({"region": form(), "more": form()}, "s0"),
-        poll("s1"),
-        asks({"page": link(), "model": sampling()}, "s2"),
-        good,
-    ]
+_ROUNDS: Final[tuple[JsonObject, ...]] = (
+    asks({"region": form(), "more": form()}, "s0"),
+    poll("s1"),
+    asks({"page": link(), "model": sampling()}, "s2"),
+)
 
 
 _TOOL: Final[JsonObject] = {
@@ -154,14 +153,10 @@ METHODS: Final[dict[str, Method]] = {
             "tools/call",
             _CALLED,
             lambda client: client.call_tool("called", {"a": 1}),
-            _rounds(_CALLED),
+            _ROUNDS,
         ),
-        Method(
-            "prompts/get", _GOT, lambda client: client.get_prompt("p", {"a": "1"}), _rounds(_GOT)
-        ),
-        Method(
-            "resources/read", _READ, lambda client: client.read_resource("x://r"), _rounds(_READ)
-        ),
+        Method("prompts/get", _GOT, lambda client: client.get_prompt("p", {"a": "1"}), _ROUNDS),
+        Method("resources/read", _READ, lambda client: client.read_resource("x://r"), _ROUNDS),
     )
 }
 

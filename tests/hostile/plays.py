@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
@@ -71,18 +71,23 @@ class Play:
 
     script: list[Entry]
     position: int = 0
-    asked: list[str] = field(factory=list[str])
+    requests: list[dict[str, Any]] = field(factory=list[dict[str, Any]])
     connections: int = 0
 
     def acts(self, request: dict[str, Any]) -> list[Act]:
         method, id = request["method"], json.dumps(request["id"]).encode()
-        self.asked.append(method)
+        self.requests.append(request)
         if self.position < len(self.script) and self.script[self.position].method == method:
             acts = self.script[self.position].acts
             self.position += 1
         else:
             acts = [message(METHODS[method].good)]
         return [act.replace(ID, id) if isinstance(act, bytes) else act for act in acts]
+
+    @property
+    def asked(self) -> list[str]:
+        """The methods, one for each request."""
+        return [request["method"] for request in self.requests]
 
     def messages(self, request: dict[str, Any]) -> list[bytes]:
         acts = self.acts(request)
@@ -103,7 +108,8 @@ class Actor:
 
     async def handle(self, request: Request, exchange: Exchange) -> Reply:
         await trio.lowlevel.checkpoint()
-        *_, last = self.play.messages({"method": request.method, "id": request.id})
+        asked = {"id": request.id, "method": request.method, "params": request.params}
+        *_, last = self.play.messages(asked)
         reply = read_message(last)
         assert isinstance(reply, Success | Failure)
         return reply
@@ -118,6 +124,9 @@ async def in_memory(play: Play, _: Path, **options: Any) -> AsyncGenerator[Clien
 # -- HTTP -------------------------------------------------------------------------------------
 
 
+Written: TypeAlias = Callable[[list[bytes]], bytes]
+
+
 def _one_body(messages: list[bytes]) -> bytes:
     return answer(messages[0])
 
@@ -126,7 +135,7 @@ def _one_stream(messages: list[bytes]) -> bytes:
     return stream(*map(event, messages))
 
 
-def _playing(play: Play, written: Any) -> Handler:
+def _playing(play: Play, written: Written) -> Handler:
     async def handler(peer: Peer) -> None:
         while True:
             received = await peer.request()
@@ -136,7 +145,9 @@ def _playing(play: Play, written: Any) -> Handler:
 
 
 @asynccontextmanager
-async def over_http(play: Play, written: Any, **options: Any) -> AsyncGenerator[Client]:
+async def over_http(
+    play: Play, written: Callable[[list[bytes]], bytes], **options: Any
+) -> AsyncGenerator[Client]:
     """A client of a server that plays."""
     async with serving(_playing(play, written)) as server:
         async with open_client(server.url, **options) as client:
@@ -172,22 +183,22 @@ def _written(act: Act) -> JsonValue:
     return act.decode("latin-1") if isinstance(act, bytes) else act
 
 
-def told(folder: Path) -> list[str]:
-    """The methods that a process was asked for, in all its lives."""
-    return (folder / "asked").read_text().split()
+def told(folder: Path) -> list[dict[str, Any]]:
+    """What a process was asked, in all its lives."""
+    return [json.loads(line) for line in (folder / "asked").read_bytes().splitlines()]
 
 
 @asynccontextmanager
 async def in_a_child(play: Play, folder: Path, **options: Any) -> AsyncGenerator[Client]:
     lines: list[str] = []
-    given = {"stderr": lines.append, **options}
+    given: dict[str, Any] = {"stderr": lines.append, **options}
     async with open_client(command(play, folder), **given) as client:
         yield client
-    play.asked = told(folder)
+    play.requests = told(folder)
     play.position = int((folder / "position").read_text())
 
 
-CARRIERS: Final = {
+CARRIERS: Final[dict[str, Callable[..., AbstractAsyncContextManager[Client]]]] = {
     "memory": in_memory,
     "child": in_a_child,
     "body": in_bodies,

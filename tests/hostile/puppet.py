@@ -81,8 +81,8 @@ def main() -> None:
             if "id" not in request:
                 continue
             method = request["method"]
-            with ASKED.open("a") as asked:
-                asked.write(method + "\n")
+            with ASKED.open("ab") as asked:
+                asked.write(line + b"\n")
             acts = [good[method]]
             if position < len(script) and script[position][0] == method:
                 acts = script[position][1]

@@ -17,7 +17,7 @@ from antiphon.transports.line_client import open_lines
 from tests.client.scripted import asks, form
 from tests.hostile.lies import ESCAPES
 from tests.hostile.methods import METHODS, PLAIN
-from tests.hostile.plays import ID, Act, Entry, message, playing, says, told
+from tests.hostile.plays import ID, Act, Entry, message, playing, says
 
 GOOD: Final = message(METHODS["tools/call"].good)
 
@@ -121,11 +121,11 @@ async def test_noise_before_a_reply_does_no_harm(
     noise: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     script = [Entry("tools/call", [*NOISE[noise], GOOD])] * 2
-    async with playing("child", script, tmp_path) as (client, _):
+    async with playing("child", script, tmp_path) as (client, play):
         await client.call_tool("t")
         await client.call_tool("t")
     assert "is started again" not in caplog.text
-    assert told(tmp_path) == ["tools/call"] * 2
+    assert play.asked == ["tools/call"] * 2
 
 
 async def test_a_line_that_is_cut_at_any_byte_is_a_loss_and_no_reply() -> None:

@@ -23,7 +23,7 @@ TITLE: Final = "## What a server can do wrong, and what you get\n"
 
 PLAYED: Final[set[type[AntiphonError] | None]] = {
     *(lie.error for lie in RESULTS),
-    *(each for wrong in sum(WRONG.values(), []) for each in (wrong.line, wrong.body, wrong.stream)),
+    *(got for family in WRONG.values() for wrong in family for got in wrong.outcomes),
     *(raw.error for raws in FAMILIES.values() for raw in raws),
     # Those that no single message brings about: pages, rounds, time, revisions, deaths.
     *(DeadlineExceeded, LegTimeout, RoundsExceeded, TransportLost, VersionMismatch),

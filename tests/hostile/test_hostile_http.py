@@ -15,6 +15,7 @@ from antiphon.engine.client import Client
 from antiphon.engine.conversation import Asked
 from antiphon.engine.errors import AntiphonError, InvalidReply
 from antiphon.engine.exchange import TransportLost
+from antiphon.engine.jsonrpc import JsonObject
 from antiphon.transports.connect import open_client
 from antiphon.transports.http_answer import BadStatus
 from tests.client.scripted import ROOTS, asks
@@ -237,7 +238,7 @@ async def test_a_client_outlives_all_broken_answers(family: str) -> None:
 
 # -- cut at every byte ------------------------------------------------------------------------
 
-FINAL: Final = {"resultType": "complete", "content": []}
+FINAL: Final[JsonObject] = {"resultType": "complete", "content": []}
 
 
 def _leg(received: Received, result: Any, kind: str) -> bytes:
@@ -267,7 +268,7 @@ async def test_a_conversation_goes_on_after_a_leg_that_was_cut_at_any_byte(kind:
         assert (await client.call_tool("t")).content == []
         # A stream is not waited for to its end.
         enough = size - len(STREAM_END) - len(b"\r\n") if kind == "stream" else size
-        for here in range(0, enough, 1):
+        for here in range(enough):
             conversation = client.conversation("t")
             assert isinstance(await conversation.advance(), Asked)
             cut = here

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Any, Final, cast
 
 import pytest
 
@@ -48,26 +48,30 @@ Path = tuple[str | int, ...]
 def _places(value: Any, path: Path = ()) -> Iterator[Path]:
     if path:
         yield path
-    if isinstance(value, dict | list):
-        inner = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, below in inner:
-            yield from _places(below, (*path, key))
+    inner: dict[Any, Any] = {}
+    if isinstance(value, dict):
+        inner = cast("dict[Any, Any]", value)
+    elif isinstance(value, list):
+        inner = dict(enumerate(cast("list[Any]", value)))
+    for key, below in inner.items():
+        yield from _places(below, (*path, key))
 
 
-def _changed(value: JsonObject, path: Path, change: Callable[[Any, Any], None]) -> JsonObject:
-    changed = copy.deepcopy(value)
-    inner: Any = changed
+def _inner(value: Any, path: Path) -> Any:
     for key in path[:-1]:
-        inner = inner[key]
-    change(inner, path[-1])
-    return changed
+        value = value[key]
+    return value
 
 
 def _shapes(good: JsonObject) -> Iterator[JsonObject]:
     for path in _places(good):
-        yield _changed(good, path, lambda inner, key: inner.__delitem__(key))
+        shape = copy.deepcopy(good)
+        del _inner(shape, path)[path[-1]]
+        yield shape
         for odd in ODD:
-            yield _changed(good, path, lambda inner, key, odd=odd: inner.__setitem__(key, odd))
+            shape = copy.deepcopy(good)
+            _inner(shape, path)[path[-1]] = odd
+            yield shape
 
 
 def _used(result: object) -> None:

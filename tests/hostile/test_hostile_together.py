@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 import trio
 
-from antiphon.engine.call_errors import ServerError, VersionMismatch
+from antiphon.engine.call_errors import QuestionRefused, ServerError, VersionMismatch
 from antiphon.engine.client import Client
 from antiphon.engine.errors import InvalidReply
 from antiphon.transports.connect import open_client
@@ -16,7 +16,7 @@ from tests.client.scripted import asks
 from tests.hostile.lies import QUESTIONS
 from tests.hostile.messages import UNREADABLE
 from tests.hostile.methods import METHODS, ready
-from tests.hostile.plays import Entry, Play, command, message, playing, says
+from tests.hostile.plays import Entry, Play, command, message, note, playing, says
 
 GOOD: Final = message(METHODS["tools/call"].good)
 WRONG: Final = [
@@ -41,11 +41,10 @@ async def test_a_wrong_reply_ends_its_own_call_alone(carrier: str, tmp_path: Pat
         right.append(await client.list_prompts())
 
     script = [Entry("tools/call", [each]) for each in WRONG]
-    async with playing(carrier, script, tmp_path) as (client, _):
-        async with trio.open_nursery() as nursery:
-            for _ in WRONG:
-                nursery.start_soon(be_lied_to, client)
-                nursery.start_soon(be_told, client)
+    async with playing(carrier, script, tmp_path) as (client, _), trio.open_nursery() as nursery:
+        for _ in WRONG:
+            nursery.start_soon(be_lied_to, client)
+            nursery.start_soon(be_told, client)
     assert (len(right), len(wrong)) == (len(WRONG), len(WRONG))
 
 
@@ -58,18 +57,43 @@ async def test_a_reply_after_the_cancellation_is_nobodys(tmp_path: Path) -> None
         Entry("tools/call", [forged, GOOD, GOOD]),
         Entry("tools/call", [GOOD]),
     ]
-    with trio.CancelScope() as scope:
-        target = command(Play(script), tmp_path)
-        async with open_client(target, **ready(stderr=lambda _: asking.cancel())) as client:
-            with trio.CancelScope() as asking:
-                await client.call_tool("t")
-            assert asking.cancelled_caught
-            for _ in range(3):
-                assert (await client.call_tool("t")).text == "done"
-    assert not scope.cancelled_caught
+    asking = trio.CancelScope()
+
+    def cancel(_: str) -> None:
+        asking.cancel()
+
+    target = command(Play(script), tmp_path)
+    async with open_client(target, **ready(stderr=cancel)) as client:
+        with asking:
+            await client.call_tool("t")
+        assert asking.cancelled_caught
+        for _ in range(3):
+            assert (await client.call_tool("t")).text == "done"
 
 
-@pytest.mark.parametrize("carrier", ["memory", "child", "body", "stream"])
+@pytest.mark.parametrize("carrier", ["child", "stream"])
+async def test_progress_that_no_float_holds_reaches_no_callback(
+    carrier: str, tmp_path: Path
+) -> None:
+    shares: list[float] = []
+
+    def told(reached: float, total: float | None, _: str | None) -> None:
+        shares.append(reached / (total or 2.0))
+
+    steps = [
+        note("notifications/progress", progressToken="$ID", progress=step, total=total)
+        for step, total in ((1, 10**399), (10**399, 1), (-(10**399), 1), (2, 4))
+    ]
+    script = [Entry("tools/call", [*steps, GOOD])]
+    async with playing(carrier, script, tmp_path) as (client, _):
+        await client.call_tool("t", progress=told)
+    assert shares == [0.5, 0.5]
+
+
+WATCHED: Final = pytest.param("memory", marks=pytest.mark.off_the_wire(reason="refused wrongly"))
+
+
+@pytest.mark.parametrize("carrier", [WATCHED, "child", "body", "stream"])
 async def test_a_server_that_knows_no_revision_of_ours_is_told(
     carrier: str, tmp_path: Path
 ) -> None:
@@ -108,6 +132,6 @@ async def test_nobody_is_asked_where_one_of_the_questions_is_wrong(tmp_path: Pat
     options = {"elicitation": remember, "sampling": remember}
     async with playing("memory", script, tmp_path, **options) as (client, _):
         for _ in QUESTIONS:
-            with pytest.raises(Exception, match="malformed|refused"):
+            with pytest.raises((InvalidReply, QuestionRefused)):
                 await client.call_tool("t")
     assert not asked

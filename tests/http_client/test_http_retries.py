@@ -6,17 +6,18 @@ import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from email.utils import formatdate
-from typing import Any
+from typing import Any, TypeAlias
 
 import httpx2
 import pytest
 import trio
+from attrs import field, frozen
 
 from antiphon.engine.call_errors import ServerError
 from antiphon.engine.client import Client
 from antiphon.engine.errors import AntiphonError
 from antiphon.engine.exchange import Deferral, TransportLost
-from antiphon.engine.jsonrpc import JsonObject
+from antiphon.engine.jsonrpc import JsonObject, JsonValue
 from antiphon.engine.retrying import RetryPolicy
 from antiphon.transports.http_answer import BadStatus, deferral_of
 from antiphon.transports.http_client import open_http
@@ -26,10 +27,28 @@ DONE: JsonObject = {"resultType": "complete", "content": [{"type": "text", "text
 PAGE: JsonObject = {"resultType": "complete", "tools": []}
 
 
+@frozen(kw_only=True)
+class Reply:
+    """A JSON-RPC reply with an HTTP status."""
+
+    status: int = 200
+    result: JsonObject | None = None
+    error: JsonObject | None = None
+    headers: dict[str, str] = field(factory=dict[str, str])
+
+    def to(self, id: JsonValue) -> httpx2.Response:
+        member = {"error": self.error} if self.error else {"result": self.result}
+        message = {"jsonrpc": "2.0", "id": id, **member}
+        return httpx2.Response(self.status, json=message, headers=self.headers)
+
+
+Answer: TypeAlias = JsonObject | Reply | httpx2.Response | Exception
+
+
 class Server(httpx2.AsyncBaseTransport):
     """Answers one request after the other, without a socket, so that time may jump."""
 
-    def __init__(self, *answers: Any) -> None:
+    def __init__(self, *answers: Answer) -> None:
         self.answers = iter(answers)
         self.bodies: list[JsonObject] = []
 
@@ -42,9 +61,8 @@ class Server(httpx2.AsyncBaseTransport):
             raise said
         if isinstance(said, httpx2.Response):
             return said
-        status, members, *headers = (200, {"result": said}) if isinstance(said, dict) else said
-        message = {"jsonrpc": "2.0", "id": body["id"], **members}
-        return httpx2.Response(status, json=message, headers=dict(headers))
+        reply = said if isinstance(said, Reply) else Reply(result=said)
+        return reply.to(body["id"])
 
 
 def page_of(status: int, **headers: str) -> httpx2.Response:
@@ -53,13 +71,14 @@ def page_of(status: int, **headers: str) -> httpx2.Response:
     return httpx2.Response(status, text="Not now", headers=named)
 
 
-def refusing(status: int, *headers: tuple[str, str], code: int = -32603) -> Any:
+def refusing(status: int, code: int = -32603, **headers: str) -> Reply:
     """An error reply to the very request, with this status."""
-    return (status, {"error": {"code": code, "message": "Not now"}}, *headers)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Reply(status=status, error={"code": code, "message": "Not now"}, headers=named)
 
 
 @asynccontextmanager
-async def client_of(*answers: Any, **options: Any) -> AsyncGenerator[tuple[Client, Server]]:
+async def client_of(*answers: Answer, **options: Any) -> AsyncGenerator[tuple[Client, Server]]:
     server = Server(*answers)
     policy = RetryPolicy(initial=1.0, chance=lambda: 1.0)
     async with (
@@ -67,9 +86,6 @@ async def client_of(*answers: Any, **options: Any) -> AsyncGenerator[tuple[Clien
         open_http("http://test/mcp", client=sender) as transport,
     ):
         yield Client(transport, retry=policy, **options), server
-
-
-AFTER = ("Retry-After", "3")
 
 
 @pytest.mark.parametrize(
@@ -80,13 +96,13 @@ AFTER = ("Retry-After", "3")
         (page_of(503, retry_after="3"), 4),
         (page_of(503, retry_after="0"), 1),
         (refusing(429), 1),
-        (refusing(429, AFTER), 4),
-        (refusing(503, AFTER), 4),
-        (refusing(503, AFTER, code=429), 4),
+        (refusing(429, retry_after="3"), 4),
+        (refusing(503, retry_after="3"), 4),
+        (refusing(503, 429, retry_after="3"), 4),
     ],
 )
 async def test_a_call_that_was_refused_for_now_is_sent_again_when_told(
-    autojump_clock: object, refusal: Any, seconds: float
+    autojump_clock: object, refusal: Answer, seconds: float
 ) -> None:
     async with client_of(refusal, DONE) as (client, server):
         begun = trio.current_time()
@@ -103,7 +119,7 @@ async def test_a_date_is_waited_for(autojump_clock: object) -> None:
         assert trio.current_time() - begun == 1
 
 
-NOT_SURE: Any = [
+NOT_SURE: list[Answer] = [
     page_of(502),
     page_of(503),
     page_of(504),
@@ -116,7 +132,7 @@ NOT_SURE: Any = [
 
 @pytest.mark.parametrize("failure", NOT_SURE)
 async def test_a_call_is_not_sent_again_where_a_gateway_may_have_lost_its_answer(
-    failure: Any,
+    failure: Answer,
 ) -> None:
     async with client_of(failure, DONE) as (client, server):
         with pytest.raises((BadStatus, ServerError, TransportLost)):
@@ -125,7 +141,7 @@ async def test_a_call_is_not_sent_again_where_a_gateway_may_have_lost_its_answer
 
 
 @pytest.mark.parametrize("failure", NOT_SURE)
-async def test_what_only_reads_is_sent_again_there(autojump_clock: object, failure: Any) -> None:
+async def test_what_only_reads_is_sent_again_there(autojump_clock: object, failure: Answer) -> None:
     async with client_of(failure, PAGE) as (client, server):
         assert await client.list_tools() == []
         assert len(server.bodies) == 2
@@ -165,7 +181,7 @@ async def test_a_server_that_stays_busy_is_the_last_error(autojump_clock: object
 
 
 async def test_an_error_reply_keeps_what_its_status_said() -> None:
-    async with client_of(refusing(503, ("Retry-After", "99"), code=429)) as (client, _):
+    async with client_of(refusing(503, 429, retry_after="99")) as (client, _):
         with pytest.raises(ServerError) as caught:
             await client.call_tool("t")
         assert caught.value.code == 429

@@ -16,6 +16,8 @@ from tests.http_server.serving import serving
 from tests.interop.servers import PATIENCE, Over, program, python_path
 
 THEIRS: Final = "tests.interop.theirs"
+CARRIERS: Final = "tests.interop.theirs_carriers"
+PAGES: Final = "tests.interop.theirs_pages"
 LOW: Final = "tests.interop.theirs_low"
 OLD: Final = "tests.interop.theirs_old"
 

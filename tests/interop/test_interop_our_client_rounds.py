@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 import trio
-from attrs import define, evolve, field
+from attrs import define, evolve
 
 from antiphon import (
     Accept,
@@ -31,29 +31,13 @@ from antiphon.engine.client_messages import CallToolResult
 from antiphon.engine.errors import INVALID_PARAMS, MISSING_CAPABILITY
 from antiphon.engine.exchange import ClientTransport, OnNotification
 from antiphon.engine.jsonrpc import JsonObject, Reply, Request
+from tests.interop.answering import person
 from tests.interop.clients import LOW, THEIRS, our_client, reachable, served_at
 from tests.interop.servers import Over
 from tests.interop.theirs_low import STATES
 
 FORMS = ["by_hand", "by_dependency"]
 """The two ways in which the SDK writes the same tool."""
-
-
-@define
-class Person:
-    """Answers one question after the other, and remembers them."""
-
-    answers: list[ElicitationAnswer]
-    asked: list[FormRequest | UrlRequest] = field(factory=list[FormRequest | UrlRequest])
-
-    async def __call__(self, question: FormRequest | UrlRequest) -> ElicitationAnswer:
-        self.asked.append(question)
-        return self.answers.pop(0)
-
-
-def person(*answers: ElicitationAnswer) -> Person:
-    return Person(list(answers))
-
 
 # -- one question after the other --------------------------------------------------------------
 
