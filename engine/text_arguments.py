@@ -54,7 +54,8 @@ class _Argument:
             value = msgspec.convert(text, read_as, strict=False)
         except msgspec.ValidationError:
             value = nan
-        if not isfinite(value):
+        # Of integers all are finite, and the largest are no floats.
+        if isinstance(value, float) and not isfinite(value):
             raise ValueError(f"must be {words}")
         return value
 

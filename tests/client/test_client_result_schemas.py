@@ -303,31 +303,31 @@ def test_a_schema_without_dialect_is_of_2020_12() -> None:
     assert schema.fault(["a", "b"]) is not None
 
 
-@pytest.mark.parametrize(
-    ("schema", "right", "wrong"),
-    [
-        ({"$defs": {"a/b~c": {"type": "integer"}}, "$ref": "#/$defs/a~1b~0c"}, 1, "x"),
-        ({"$defs": {"a": {"$anchor": "n", "type": "integer"}}, "$ref": "#n"}, 1, "x"),
-        ({"$id": "x:root", "$defs": {"a": {"type": "integer"}}, "$ref": "x:root#/$defs/a"}, 1, "x"),
-        ({"allOf": [{"type": "array"}, {"items": {"$ref": "#/allOf/0"}}]}, [[]], [1]),
-        (
-            {"type": "object", "properties": {"next": {"$ref": "#"}}},
-            {"next": {"next": {}}},
-            {"next": {"next": 3}},
-        ),
-        (
-            {
-                "$dynamicAnchor": "n",
-                "type": "object",
-                "additionalProperties": {"$dynamicRef": "#n"},
-            },
-            {"a": {"a": {}}},
-            {"a": {"a": 3}},
-        ),
-        ({"type": "array", "uniqueItems": True}, [[1], [2]], [[1], [1]]),
-        ({"if": {"type": "string"}, "then": {"minLength": 2}, "else": {"minimum": 2}}, "xx", 1),
-    ],
-)
+OFFERED: list[tuple[Any, Any, Any]] = [
+    ({"$defs": {"a/b~c": {"type": "integer"}}, "$ref": "#/$defs/a~1b~0c"}, 1, "x"),
+    ({"$defs": {"a": {"$anchor": "n", "type": "integer"}}, "$ref": "#n"}, 1, "x"),
+    ({"$id": "x:root", "$defs": {"a": {"type": "integer"}}, "$ref": "x:root#/$defs/a"}, 1, "x"),
+    ({"allOf": [{"type": "array"}, {"items": {"$ref": "#/allOf/0"}}]}, [[]], [1]),
+    (
+        {"type": "object", "properties": {"next": {"$ref": "#"}}},
+        {"next": {"next": {}}},
+        {"next": {"next": 3}},
+    ),
+    (
+        {
+            "$dynamicAnchor": "n",
+            "type": "object",
+            "additionalProperties": {"$dynamicRef": "#n"},
+        },
+        {"a": {"a": {}}},
+        {"a": {"a": 3}},
+    ),
+    ({"type": "array", "uniqueItems": True}, [[1], [2]], [[1], [1]]),
+    ({"if": {"type": "string"}, "then": {"minLength": 2}, "else": {"minimum": 2}}, "xx", 1),
+]
+
+
+@pytest.mark.parametrize(("schema", "right", "wrong"), OFFERED)
 def test_what_the_dialect_offers_is_checked(schema: Any, right: Any, wrong: Any) -> None:
     compiled = ResultSchema(schema)
     assert compiled.fault(right) is None

@@ -1,7 +1,19 @@
-"""A run of the TypeScript client counts only when it came to its end."""
+"""Runs with the TypeScript client and server count only where every check came to its end."""
 
 import pytest
+import trio
 
+from tests.conformance.typescript import drive_asks
+from tests.conformance.typescript.judging import (
+    PATIENCE,
+    Connect,
+    Judged,
+    checks_of,
+    connecting,
+    equal,
+    judge,
+    raising,
+)
 from tests.conformance.typescript.runner import Check, read_checks, report
 
 PASSED = '{"check": "tools/text", "ok": true, "told": ""}\n'
@@ -27,3 +39,55 @@ def test_the_report_counts_and_tells_what_failed() -> None:
         "typescript/stdio: 1 of 2 pass",
         "typescript/stdio/tools/image FAILS: no image",
     ]
+
+
+# -- our client, and their server --------------------------------------------------------------
+
+NOWHERE = connecting("http://127.0.0.1:1/mcp")
+
+
+async def holds(connect: Connect) -> None:
+    with raising(ZeroDivisionError) as caught:
+        raise ZeroDivisionError("expected")
+    equal(str(caught.error), "expected")
+
+
+async def differs(connect: Connect) -> None:
+    equal("this", "that")
+
+
+async def raises_nothing(connect: Connect) -> None:
+    with raising(ZeroDivisionError):
+        pass
+
+
+async def hangs(connect: Connect) -> None:
+    await trio.sleep_forever()
+
+
+async def test_a_check_that_holds_passes() -> None:
+    assert await judge("it", holds, NOWHERE) == Check("it", True, "")
+
+
+@pytest.mark.parametrize(
+    ("check", "told"),
+    [
+        (differs, "'this' is not 'that'"),
+        (raises_nothing, "without ZeroDivisionError"),
+        (hangs, "TooSlowError"),
+    ],
+)
+async def test_a_check_that_fails_or_hangs_tells_why(
+    check: Judged, told: str, autojump_clock: trio.abc.Clock
+) -> None:
+    started = trio.current_time()
+    outcome = await judge("it", check, NOWHERE)
+    assert not outcome.passed
+    assert told in outcome.told
+    assert trio.current_time() - started in {0, PATIENCE}
+
+
+def test_checks_are_what_a_room_shows() -> None:
+    checks = dict(checks_of(drive_asks))
+    assert checks["asks/a_model_answers"] is drive_asks.a_model_answers
+    assert not [name for name in checks if name.startswith("asks/_")]

@@ -73,7 +73,7 @@ def test_a_mime_type_may_have_parameters(kind: str) -> None:
 
 
 def test_a_size_below_zero_is_refused() -> None:
-    with pytest.raises(UsageError, match="size -1"):
+    with pytest.raises(UsageError, match="ResourceLink: size must not be negative"):
         ResourceLink("x:a", "a", size=-1)
 
 

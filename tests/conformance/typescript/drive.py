@@ -1,4 +1,4 @@
-"""A client of ours drives the official TypeScript server, :file:`server.mjs`, through everything."""
+"""A client of ours drives the official TypeScript server, :file:`server.mjs`."""
 
 import json
 import os
@@ -44,7 +44,11 @@ async def drive(results: Path, over: Over) -> list[Check]:
 @asynccontextmanager
 async def _connecting(over: Over, log: IO[str]) -> AsyncGenerator[Connect]:
     if over == "stdio":
-        yield connecting([*COMMAND, "stdio"], stderr=lambda line: print(line, file=log))
+
+        def complain(line: str) -> None:
+            log.write(f"{line}\n")
+
+        yield connecting([*COMMAND, "stdio"], stderr=complain)
         return
     async with trio.open_nursery() as nursery:
         start = partial(trio.run_process, stdout=subprocess.PIPE, stderr=log, check=False)

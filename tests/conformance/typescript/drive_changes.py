@@ -5,7 +5,7 @@ from typing import Final
 from antiphon import ListChanged, Reconnected, ResourceUpdated, TransportLost
 from antiphon.engine.changes import Watched
 from antiphon.engine.retrying import RetryPolicy
-from tests.conformance.typescript.judging import Connect, equal
+from tests.conformance.typescript.judging import Connect, equal, raising
 
 AT_ONCE: Final = RetryPolicy(attempts=20, initial=0.001, maximum=0.001)
 
@@ -58,12 +58,9 @@ async def calls_go_on_when_one_was_left(connect: Connect) -> None:
 
 async def a_lost_one_is_made_again(connect: Connect) -> None:
     async with connect(reconnect=AT_ONCE) as client, client.subscribe(tools=True) as changes:
-        try:
+        with raising(TransportLost) as caught:
             await client.call_tool("lose")
-        except TransportLost as error:
-            assert error.sent
-        else:
-            raise AssertionError("It was not lost")
+        assert caught.error.sent
         assert isinstance(await anext(changes), Reconnected)
         await client.call_tool("change_lists")
         equal(await anext(changes), ListChanged("tools"))

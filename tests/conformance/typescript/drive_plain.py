@@ -6,6 +6,7 @@ from typing import Final
 import trio
 
 from antiphon import LogMessage
+from antiphon.engine.protocol import LogLevel
 from tests.conformance.typescript.judging import Connect, equal
 
 ODD: Final = "\u2028\u2029\x85\x0b größe 名前 🚢 \x00" + "x" * 1_000_000
@@ -83,7 +84,7 @@ async def progress_and_messages_are_heard(connect: Connect) -> None:
         result = await client.call_tool("work", progress=on_progress, log=logged.append)
     equal(result.text, "worked")
     equal(told, [(1, 3, "step 1"), (2.5, 3, "step 2.5")])
-    levels = ("info", "error")
+    levels: tuple[LogLevel, ...] = ("info", "error")
     wanted = [LogMessage(x, {"level": x, "größe": [None, 0.5]}, "works") for x in levels]
     equal(logged, wanted)
 

@@ -2,8 +2,9 @@
 
 from antiphon import Accept, Asked, Cancel, FormRequest, PromptRef, ServerError, UrlRequest
 from antiphon.engine.asked import ElicitationAnswer
+from antiphon.engine.client_messages import GetPromptResult
 from antiphon.engine.errors import INVALID_PARAMS
-from tests.conformance.typescript.judging import Connect, equal
+from tests.conformance.typescript.judging import Connect, equal, raising
 
 
 async def _answer(question: FormRequest | UrlRequest) -> ElicitationAnswer:
@@ -27,12 +28,9 @@ async def prompts_are_listed_and_got(connect: Connect) -> None:
 async def a_prompt_that_fails_is_an_error(connect: Connect) -> None:
     async with connect() as client:
         for name in ("travel", "nowhere"):
-            try:
+            with raising(ServerError) as caught:
                 await client.get_prompt(name)
-            except ServerError as error:
-                equal(error.code, INVALID_PARAMS)
-            else:
-                raise AssertionError("It was got")
+            equal(caught.error.code, INVALID_PARAMS)
 
 
 async def a_prompt_asks_round_by_round(connect: Connect) -> None:
@@ -57,6 +55,7 @@ async def a_prompt_goes_on_in_another_client(connect: Connect) -> None:
         stored = conversation.dump()
     async with connect(elicitation=_answer) as client:
         result = await client.load(stored).advance({"sure": Accept({"sure": False})})
+    assert isinstance(result, GetPromptResult)
     equal(result.text, "Bonn in 1: false")
 
 

@@ -2,8 +2,9 @@
 
 from antiphon import Accept, Asked, Decline, FormRequest, ServerError, TemplateRef, UrlRequest
 from antiphon.engine.asked import ElicitationAnswer
+from antiphon.engine.client_messages import ReadResourceResult
 from antiphon.engine.errors import INVALID_PARAMS
-from tests.conformance.typescript.judging import Connect, equal
+from tests.conformance.typescript.judging import Connect, equal, raising
 
 
 async def _answer(question: FormRequest | UrlRequest) -> ElicitationAnswer:
@@ -34,12 +35,9 @@ async def templates_are_filled_in(connect: Connect) -> None:
 async def what_is_not_there_is_an_error(connect: Connect) -> None:
     async with connect() as client:
         for uri in ("shelf://books/missing", "shelf://nowhere"):
-            try:
+            with raising(ServerError) as caught:
                 await client.read_resource(uri)
-            except ServerError as error:
-                equal((error.code, error.data), (INVALID_PARAMS, {"uri": uri}))
-            else:
-                raise AssertionError("It was read")
+            equal((caught.error.code, caught.error.data), (INVALID_PARAMS, {"uri": uri}))
 
 
 async def a_resource_asks(connect: Connect) -> None:
@@ -62,6 +60,7 @@ async def a_read_goes_on_in_another_client(connect: Connect) -> None:
         stored = conversation.dump()
     async with connect(elicitation=_answer) as client:
         result = await client.load(stored).advance({"pin": Accept({"pin": "9876"})})
+    assert isinstance(result, ReadResourceResult)
     equal(result.text, "silver: opened by 9876")
 
 

@@ -1,18 +1,21 @@
 """What a check of a server is, and how it is judged."""
 
 import traceback
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from inspect import getmembers, iscoroutinefunction
 from types import ModuleType
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import trio
+from attrs import define
 
 from antiphon import Client, open_client
 from antiphon.engine.exchange import ClientTransport
 from antiphon.transports.connect import open_transport
 from tests.conformance.typescript.runner import Check
+
+E = TypeVar("E", bound=Exception)
 
 PATIENCE: Final = 30.0
 
@@ -25,7 +28,7 @@ class Connect(Protocol):
     def __call__(
         self, *, wrap: Wrap | None = None, **options: Any
     ) -> AbstractAsyncContextManager[Client]:
-        """``options`` are those of ``open_client``; ``wrap`` puts something around its transport."""
+        """``options`` are those of ``open_client``; ``wrap`` is put around its transport."""
         ...
 
 
@@ -78,3 +81,34 @@ def equal(got: object, wanted: object) -> None:
     """
     if got != wanted:
         raise AssertionError(f"{got!r} is not {wanted!r}")
+
+
+@define
+class Caught(Generic[E]):
+    """What :func:`raising` has caught."""
+
+    _error: E | None = None
+
+    @property
+    def error(self) -> E:
+        assert self._error is not None
+        return self._error
+
+    def take(self, error: E) -> None:
+        self._error = error
+
+
+@contextmanager
+def raising(kind: type[E]) -> Generator[Caught[E]]:
+    """Want an error, which can be looked at afterwards.
+
+    Raises:
+        AssertionError: there was none.
+    """
+    caught = Caught[E]()
+    try:
+        yield caught
+    except kind as error:
+        caught.take(error)
+    else:
+        raise AssertionError(f"It ended without {kind.__name__}")
