@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from .engine.asked_deprecated import RootsRequest as RootsRequest
     from .engine.asked_deprecated import SamplingReply as SamplingReply
     from .engine.asked_deprecated import SamplingRequest as SamplingRequest
+    from .engine.asked_links import LinkWarning as LinkWarning
     from .engine.call_errors import AnswerInvalid as AnswerInvalid
     from .engine.call_errors import DeadlineExceeded as DeadlineExceeded
     from .engine.call_errors import LegTimeout as LegTimeout
@@ -108,12 +109,15 @@ if TYPE_CHECKING:
     from .engine.client import Client as Client
     from .engine.client_reads import PromptRef as PromptRef
     from .engine.client_reads import TemplateRef as TemplateRef
+    from .engine.client_schemas import ResultInvalid as ResultInvalid
+    from .engine.client_schemas import SchemaUnusable as SchemaUnusable
     from .engine.client_subscriptions import Changes as Changes
     from .engine.conversation import Asked as Asked
     from .engine.conversation import Waiting as Waiting
     from .engine.driver import Conversation as Conversation
     from .engine.hearing import LogMessage as LogMessage
     from .engine.pacing import Backoff as Backoff
+    from .engine.result_cache import ResultCache as ResultCache
     from .engine.retrying import RetryPolicy as RetryPolicy
     from .engine.store import ConversationStore as ConversationStore
     from .engine.store import StoredCall as StoredCall
@@ -151,6 +155,7 @@ _LATE = {
     "RootsRequest": "engine.asked_deprecated",
     "SamplingReply": "engine.asked_deprecated",
     "SamplingRequest": "engine.asked_deprecated",
+    "LinkWarning": "engine.asked_links",
     "AnswerInvalid": "engine.call_errors",
     "DeadlineExceeded": "engine.call_errors",
     "LegTimeout": "engine.call_errors",
@@ -168,12 +173,15 @@ _LATE = {
     "Client": "engine.client",
     "PromptRef": "engine.client_reads",
     "TemplateRef": "engine.client_reads",
+    "ResultInvalid": "engine.client_schemas",
+    "SchemaUnusable": "engine.client_schemas",
     "Changes": "engine.client_subscriptions",
     "Asked": "engine.conversation",
     "Waiting": "engine.conversation",
     "Conversation": "engine.driver",
     "LogMessage": "engine.hearing",
     "Backoff": "engine.pacing",
+    "ResultCache": "engine.result_cache",
     "RetryPolicy": "engine.retrying",
     "ConversationStore": "engine.store",
     "StoredCall": "engine.store",

@@ -49,7 +49,9 @@ def server_faults(
 def check_method_name(name: object) -> None:
     """Refuse what names no method; raises UsageError."""
     if not (isinstance(name, str) and name):
-        raise UsageError("server.method takes the name of a method: write @server.method('tools/call')")
+        raise UsageError(
+            "server.method takes the name of a method: write @server.method('tools/call')"
+        )
 
 
 def check_handler(name: str, handler: object) -> None:

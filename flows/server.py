@@ -35,11 +35,13 @@ class Server(ServerCore):
         """Register a tool: ``server.tool(Provision(cloud))``, or ``@server.tool`` on a function.
 
         Args:
-            tool: a flow object, or an ``async def`` function with typed parameters.
+            tool: a flow object, or an ``async def`` function with typed parameters; a
+                ``functools.partial`` of one, whose arguments no client sees; or an object whose
+                ``__call__`` is one. The last two need a ``name=``.
             options: see :class:`~.listing.ToolOptions`.
 
         Raises:
-            DefinitionError: a function's signature cannot be read.
+            DefinitionError: a function's signature cannot be read, or values of options do not fit.
             UsageError: the name is taken, an option is none, or ``tool`` is neither flow nor
                 function.
         """
@@ -70,7 +72,8 @@ class Server(ServerCore):
             options: see :class:`~.listing.Options`.
 
         Raises:
-            DefinitionError: the signature cannot be read, or an argument cannot be a text.
+            DefinitionError: the signature cannot be read, an argument cannot be a text, what it
+                gives is no message, or values of options do not fit.
             UsageError: the name is taken, an option is none, or it is neither flow nor function.
         """
         listing.check_options(options, Options, "server.prompt")
@@ -88,12 +91,13 @@ class Server(ServerCore):
         a list of these, or a value that is sent as JSON. It cannot ask.
 
         Args:
-            uri: what clients read.
+            uri: what clients read, in this or another spelling: it goes before all templates.
             options: see :class:`~.listing.StaticOptions`.
 
         Raises:
-            DefinitionError: the signature cannot be read.
-            UsageError: the uri is taken or is none, or an option is none.
+            DefinitionError: the signature cannot be read, no resource can hold what it gives, or
+                values of options do not fit.
+            UsageError: the uri is taken, be it in another spelling, or is none; an option is none.
         """
         _check_uri(uri, "resource", "config://app")
         listing.check_options(options, StaticOptions, "server.resource")
@@ -132,8 +136,9 @@ class Server(ServerCore):
             options: see :class:`~.listing.ResourceOptions`.
 
         Raises:
-            DefinitionError: the template or the signature cannot be read, or they differ.
-            UsageError: the template is taken, or an option is none.
+            DefinitionError: the template or the signature cannot be read, or they differ; no
+                resource can hold what it gives; or values of options do not fit.
+            UsageError: the template is taken or no text, or an option is none.
         """
         _check_uri(uri, "resource_template", "user://{id}")
         listing.check_options(options, ResourceOptions, "server.resource_template")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from ..engine.client_messages import Prompt, PromptArgument, Resource, ResourceTemplate, Tool
 from ..engine.jsonrpc import JsonObject, JsonValue
@@ -13,7 +13,7 @@ from .cli_values import type_names
 
 Item: TypeAlias = Tool | Prompt | Resource | ResourceTemplate
 
-_LONGEST_URI = 2000
+_LONGEST_URI: Final = 2000
 
 
 def item_json(item: Item) -> JsonObject:
@@ -50,7 +50,13 @@ def _entry(name: str, item: Item, more: Iterable[str]) -> str:
 
 
 def _common(item: Item) -> dict[str, JsonValue]:
-    return {"name": item.name, "title": item.title, "description": item.description}
+    icons: list[JsonValue] | None = None if item.icons is None else [*item.icons]
+    return {
+        "name": item.name,
+        "title": item.title,
+        "description": item.description,
+        "icons": icons,
+    }
 
 
 # -- tools ------------------------------------------------------------------------------------

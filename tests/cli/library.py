@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal
 
+import trio
 from attrs import frozen
 
 from antiphon import (
@@ -77,7 +78,29 @@ class Essay(Flow[Topic]):
         return Done(f"{answer.words} {at.tone} words on {at.animal}")
 
 
+@frozen
+class Stalling(Asking[Tone]):
+    def ask(self) -> Form[Tone]:
+        return Form("How shall we stall?", Tone)
+
+
+@frozen
+class Stall(Flow[Topic]):
+    """Ask, and never come back with what is done about the answer."""
+
+    name = "stall"
+
+    async def begin(self, args: Topic) -> Stalling:
+        return Stalling()
+
+    @Stalling.answered
+    async def toned(self, at: Stalling, answer: Tone) -> Done[str]:
+        await trio.sleep_forever()
+        return Done("never")
+
+
 server.tool(Essay())
+server.tool(Stall())
 server.prompt(Essay())
 server.resource_template("essay://{animal}", Essay())
 

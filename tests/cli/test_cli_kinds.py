@@ -103,7 +103,7 @@ async def test_everything_is_listed_by_sections(library: str) -> None:
     done = await run("list", library, "--all")
     assert (done.status, done.err) == (0, "")
     sections = [line for line in done.out.splitlines() if line.split(" ")[0].isupper()]
-    assert sections == ["TOOLS (3)", "PROMPTS (2)", "RESOURCES (3)", "TEMPLATES (1)"]
+    assert sections == ["TOOLS (4)", "PROMPTS (2)", "RESOURCES (3)", "TEMPLATES (1)"]
     greet = "greet (Greet somebody)\n    Say hello.\n    name=: Whom to greet\n"
     assert greet in done.out
     assert "notes://picture\n    A picture.\n    picture, image/png\n" in done.out

@@ -17,8 +17,8 @@ def library() -> Iterator[str]:
         yield address
 
 
-async def _put_away(target: str, state: Path, *more: str) -> str:
-    words = ["call", target, "essay", "animal=cats", "--pause", "--json", *more]
+async def _put_away(target: str, state: Path, *more: str, tool: str = "essay") -> str:
+    words = ["call", target, tool, "animal=cats", "--pause", "--json", *more]
     done = await run(*words, XDG_STATE_HOME=str(state))
     assert (done.status, done.err) == (7, "")
     id = json.loads(done.out)["paused"]["id"]
@@ -104,6 +104,19 @@ async def test_a_call_goes_on_at_another_address_only_where_it_is_said_to(
         words = ["resume", id, other, "--moved", *answers]
         done = await run(*words, XDG_STATE_HOME=str(tmp_path))
         assert done == Ended(0, "20 dry words on cats\n", "")
+
+
+async def test_an_answer_that_may_have_arrived_is_not_sent_again_unless_it_is_said_to(
+    library: str, tmp_path: Path
+) -> None:
+    id = await _put_away(library, tmp_path, tool="stall")
+    words = ["resume", id, "--answer", "tone=dry", "--timeout", "1"]
+    assert (await run(*words, XDG_STATE_HOME=str(tmp_path))).status == 6
+    assert "--again" in (await run("resume", XDG_STATE_HOME=str(tmp_path))).out
+    done = await run(*words, XDG_STATE_HOME=str(tmp_path))
+    assert (done.status, done.out) == (2, "")
+    assert "may have arrived" in done.err
+    assert (await run(*words, "--again", XDG_STATE_HOME=str(tmp_path))).status == 6
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,11 @@ def test_a_completer_that_cannot_be_called_is_refused(suggest: Any) -> None:
         Complete(suggest)
 
 
-@pytest.mark.parametrize("suggest", [Names, partial(Names), lambda value, others: []])
+def sync(value: str, others: Others) -> list[str]:
+    return []
+
+
+@pytest.mark.parametrize("suggest", [Names, partial(Names), sync])
 def test_a_class_and_a_sync_function_are_no_completers(suggest: Any) -> None:
     with pytest.raises(UsageError, match=r"takes an `async def \(value, others\)` function"):
         Complete(suggest)

@@ -179,12 +179,14 @@ async def test_at_most_a_hundred_values_are_sent(
 
 @given(
     values=st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=150),
-    total=st.none() | st.integers(0, 10_000),
+    unnamed=st.none() | st.integers(0, 10_000),
     has_more=st.booleans(),
 )
 async def test_what_is_left_out_is_always_told(
-    values: list[str], total: int | None, has_more: bool
+    values: list[str], unnamed: int | None, has_more: bool
 ) -> None:
+    total = None if unnamed is None else len(values) + unnamed
+
     async def suggest(_: str, __: Mapping[str, str]) -> Completion:
         return Completion(values, total, has_more)
 
@@ -330,7 +332,7 @@ async def test_a_completer_may_require_capabilities(caplog: pytest.LogCaptureFix
     peer = suggesting(suggest)
     assert (await suggested(peer, PROMPT, "framework"))["values"] == ["flask"]
     peer.capabilities = {}
-    params = {**wanting(PROMPT, "framework", ""), "_meta": meta({})}
+    params: JsonObject = {**wanting(PROMPT, "framework", ""), "_meta": meta({})}
     refused = await refusal(peer, params)
     assert refused.code == MISSING_CAPABILITY
     assert refused.data == {"requiredCapabilities": {"sampling": {}}}

@@ -79,8 +79,9 @@ async def test_what_a_partial_fills_in_no_client_fills() -> None:
 
 
 def test_a_partial_that_fills_in_what_is_not_there_is_refused() -> None:
+    wrong: dict[str, Any] = {"secret": "hunter2"}
     with pytest.raises(DefinitionError) as caught:
-        tool(partial(look_up, Database(), secret="hunter2"))
+        tool(partial(look_up, Database(), **wrong))
     assert caught.value.faults == ("its partial fills in what the function does not take",)
 
 

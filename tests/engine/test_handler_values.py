@@ -79,7 +79,7 @@ def test_so_is_what_a_host_shows(kind: Any, given: dict[str, Any], fault: str) -
 
 async def said(tool: Any, caplog: pytest.LogCaptureFixture) -> str:
     """What the log says of a tool that failed; nothing was sent but its failure."""
-    asking = meta(**{"progressToken": 1, "io.modelcontextprotocol/logLevel": "debug"})
+    asking = {**meta(progressToken=1), "io.modelcontextprotocol/logLevel": "debug"}
     peer: Peer = lone_tool(tool)
     result = await peer.ask("tools/call", {"name": tool.__name__, "_meta": asking})
     assert result["isError"]

@@ -166,6 +166,6 @@ def test_a_method_needs_an_async_function(handler: Any) -> None:
 
 @pytest.mark.parametrize("handler", [answer, functools.partial(answer), Answering()])
 async def test_a_method_is_served_by_whatever_is_async(handler: Any) -> None:
-    server = LowLevelServer("x")
+    server = offering()
     server.method("com.example/do")(handler)
     assert (await Peer(server).ask("com.example/do"))["resultType"] == "complete"

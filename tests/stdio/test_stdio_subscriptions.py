@@ -187,7 +187,7 @@ async def test_malformed_filter_is_answered_and_takes_no_place() -> None:
 
 
 async def test_peer_that_does_not_read_costs_no_memory_and_hears_of_everything_once() -> None:
-    server = Watched()
+    server = Watched(Limits(subscription_bytes=100_000))
     uris: list[JsonValue] = [f"file:///{'x' * 500}/{n}" for n in range(100)]
     ours, theirs = stream_pair(tight=True)
     async with trio.open_nursery() as nursery:

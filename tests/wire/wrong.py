@@ -1,19 +1,25 @@
 """A server whose lists and discovery no revision knows, as a module, a child and a site."""
 
-from typing import Any, cast
+from typing import Any
 
 from antiphon import Call, Server, http_app, run_stdio
+from antiphon.engine.jsonrpc import Notification
 
 FAULT = "cacheScope"
 
-# The types forbid it; what else could make a server wrong that is used as it should be?
-server = Server("Wrong", keys=["k" * 32], list_scope=cast(Any, "everybody"))
+# What is used as it should be is held to the schema; only from inside can a server be made wrong.
+server = Server("Wrong", keys=["k" * 32])
+server._caching["cacheScope"] = "everybody"  # pyright: ignore[reportPrivateUsage]
 
 
 @server.tool
 async def mumble(call: Call[Any]) -> str:
     """Tell of progress in a way that no revision knows."""
-    await call.progress(1, 2, cast(str, 3))
+    notify = call._notify  # pyright: ignore[reportPrivateUsage]
+    assert notify is not None
+    token = call.meta.get("progressToken")
+    wrong = {"progressToken": token, "progress": 1, "total": 2, "message": 3}
+    await notify(Notification("notifications/progress", wrong))
     return "mumbled"
 
 
