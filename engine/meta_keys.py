@@ -17,6 +17,7 @@ _LABEL: Final = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _PREFIX: Final = rf"{_LABEL}(?:\.{_LABEL})*/"
 _NAME: Final = r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?"
 _PREFIXED: Final = re.compile(_PREFIX + _NAME, re.ASCII)
+_KEY: Final = re.compile(f"(?:{_PREFIX})?{_NAME}", re.ASCII)
 
 
 def is_prefixed(key: str) -> bool:
@@ -25,13 +26,16 @@ def is_prefixed(key: str) -> bool:
 
 
 def meta_faults(meta: object) -> list[str]:
-    """What is wrong with the ``_meta`` of something that is listed: each key has a prefix."""
+    """What is wrong with the ``_meta`` of something that is listed.
+
+    A prefix is wise, and not needed: extensions of the protocol have keys without one.
+    """
     if not isinstance(meta, Mapping):
         return [f"meta must be a dict, such as {{'com.example/team': 'red'}}, not {kind_of(meta)}"]
     return [
-        f"meta has the key {key!r}, which needs a prefix, such as 'com.example/team'"
+        f"meta has the key {key!r}, which is no key of _meta; such is 'com.example/team'"
         for key in cast("Mapping[object, object]", meta)
-        if not (isinstance(key, str) and is_prefixed(key))
+        if not (isinstance(key, str) and key and _KEY.fullmatch(key))
     ]
 
 

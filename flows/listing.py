@@ -28,7 +28,7 @@ class Options(TypedDict, total=False):
     icons: Sequence[Icon]
     """Pictures for a user interface."""
     meta: JsonObject
-    """Its ``_meta`` in lists; keys have a prefix, such as ``com.example/team``."""
+    """Its ``_meta`` in lists; give keys a prefix, such as ``com.example/team``."""
     needs: JsonObject
     """Capabilities without which a client is refused (-32021), such as ``{"sampling": {}}``."""
     state_version: int

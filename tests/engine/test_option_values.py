@@ -51,8 +51,8 @@ def register(kind: Registering, options: dict[str, Any]) -> Peer:
         ({"icons": ICON}, "icons must be a list of icons"),
         ({"icons": ["https://example.com/a.png"]}, "icons must be a list of icons"),
         ({"meta": ["x"]}, "meta must be a dict"),
-        ({"meta": {"team": "x"}}, "meta has the key 'team', which needs a prefix"),
-        ({"meta": {5: "x"}}, "meta has the key 5, which needs a prefix"),
+        ({"meta": {"a team": "x"}}, "meta has the key 'a team', which is no key of _meta"),
+        ({"meta": {5: "x"}}, "meta has the key 5, which is no key of _meta"),
         ({"needs": ["sampling"]}, "needs must be a dict"),
     ],
 )
@@ -94,7 +94,7 @@ def test_a_tool_has_the_annotations_of_tools(wrong: Any) -> None:
 
 def test_all_values_that_do_not_fit_are_told_at_once() -> None:
     with pytest.raises(DefinitionError) as caught:
-        register("resource", {"title": 5, "ttl_ms": 1.5, "icons": None, "meta": {"a": 1}})
+        register("resource", {"title": 5, "ttl_ms": 1.5, "icons": None, "meta": {"a b": 1}})
     assert len(caught.value.faults) == 3
 
 

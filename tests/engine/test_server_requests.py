@@ -333,7 +333,7 @@ async def test_a_fault_of_the_server_is_masked_and_logged(
     assert (refusal.code, refusal.message, refusal.data) == (-32603, "Internal error", None)
     (record,) = caplog.records
     assert record.levelno == logging.ERROR
-    assert record.getMessage() == "tools/call could not be served"
+    assert record.getMessage() == "'tools/call' could not be served"
     assert record.exc_info is not None
     assert (await peer.ask("tools/list"))["tools"], "the next request is not served"
 
