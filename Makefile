@@ -20,7 +20,7 @@ demo: $(VENV)/.cli ## run the examples: workers that die between two rounds, a c
 	@$(IN_VENV) python examples/demo.py
 
 test: $(VENV)/.test ## run the tests
-	$(IN_VENV) python -m pytest
+	$(IN_VENV) python -m pytest --numprocesses auto --dist worksteal
 
 check: $(VENV)/.dev ## run formatter, linters and type checkers
 	$(IN_VENV) ruff format --check
