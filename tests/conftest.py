@@ -1,6 +1,5 @@
 """What holds for all tests."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -29,8 +28,3 @@ class RootIsAFolder:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(RootIsAFolder(), "root is a folder")
-
-
-def pytest_itemcollected(item: pytest.Item) -> None:
-    # Processes that share the tests know them by their names, which must not hold an address.
-    item._nodeid = re.sub(r" at 0x[0-9a-f]+", "", item.nodeid)  # pyright: ignore[reportPrivateUsage]

@@ -25,6 +25,7 @@ from antiphon import (
 from antiphon.engine.jsonrpc import JsonObject, JsonValue
 from tests.engine.hands import NO, SURE, YES, Name, Sure, desk, lone_tool, peer_of
 from tests.engine.peer import CANCEL, DECLINE, Peer, accept, asked, members, text_of, told
+from tests.naming import shown
 
 HAT: JsonObject = {"name": "hat"}
 
@@ -110,7 +111,7 @@ async def test_an_answer_that_fails_the_schema_is_told_without_its_value() -> No
         {"sure": {"action": "agree"}},
         {"sure": {"sure": "yes"}},
     ],
-    ids=repr,
+    ids=shown,
 )
 async def test_what_is_no_answer_is_asked_again(responses: JsonObject) -> None:
     peer = peer_of(desk())
@@ -124,7 +125,7 @@ async def test_null_is_no_answers() -> None:
     assert asked(await peer_of(desk()).ask("tools/call", params)) == ["sure"]
 
 
-@pytest.mark.parametrize("responses", [[], "yes", 5, True, [["sure", "yes"]]], ids=repr)
+@pytest.mark.parametrize("responses", [[], "yes", 5, True, [["sure", "yes"]]], ids=shown)
 async def test_answers_that_are_no_object_are_an_error(responses: JsonValue) -> None:
     refusal = await peer_of(desk()).refused("rename", HAT, responses=responses)
     assert refusal.code == -32602
@@ -325,7 +326,7 @@ class Foreign:
         SURE,
         "sure",
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_what_is_no_question_is_refused(requests: Any) -> None:
     with pytest.raises(UsageError, match="takes questions by key"):

@@ -12,6 +12,7 @@ from tests.engine.hands import SURE, YES, desk, lone_tool, peer_of
 from tests.engine.peer import KEY, Peer, asked, members, meta, text_of, told
 from tests.engine.states import OTHER_KEY, Clock, Refusals
 from tests.engine.tools import Bake, Nothing
+from tests.naming import shown
 
 HAT: JsonObject = {"name": "hat"}
 ALICE = Principal("app", "https://issuer.example", "alice")
@@ -46,7 +47,7 @@ async def test_a_state_is_read_as_it_was_written_and_travels_sealed() -> None:
         (1, (2, [3])),
         {"a": {"b": [b"c"]}, "empty": {}},
     ],
-    ids=repr,
+    ids=shown,
 )
 async def test_a_state_comes_back_exactly(state: object) -> None:
     seen: list[object] = []
@@ -76,7 +77,7 @@ async def test_questions_without_a_state_come_back_without_one() -> None:
     assert made.calls[1].request_state is None
 
 
-@pytest.mark.parametrize("state", [object(), {1, 2}, lambda: 1, SURE, {"a": object()}], ids=repr)
+@pytest.mark.parametrize("state", [object(), {1, 2}, lambda: 1, SURE, {"a": object()}], ids=shown)
 async def test_a_state_that_cannot_be_carried_is_the_authors_fault(
     state: object, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -14,6 +14,7 @@ from tests.engine.offering import error_of
 from tests.engine.peer import KEY, Peer
 from tests.engine.states import Refusals
 from tests.engine.tools import Bake
+from tests.naming import shown
 
 
 def paying(unit: str, **options: Any) -> Peer:
@@ -75,7 +76,7 @@ async def test_the_first_version_need_not_be_said() -> None:
     assert again["content"][0]["text"] == "5 cents"
 
 
-@pytest.mark.parametrize("version", [0, -1, True, "2", 1.0, None], ids=repr)
+@pytest.mark.parametrize("version", [0, -1, True, "2", 1.0, None], ids=shown)
 def test_what_is_no_version_is_refused_at_once(version: Any) -> None:
     with pytest.raises(UsageError, match="state_version is none of 1, 2, 3"):
         paying("cents", state_version=version)

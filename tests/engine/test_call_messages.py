@@ -16,6 +16,7 @@ from antiphon.engine.protocol import LOG_LEVELS, LogLevel
 from antiphon.transports.asgi import http_app
 from tests.engine.peer import Peer, members, meta, text_of, told
 from tests.http_server.scripted import post
+from tests.naming import shown
 from tests.stdio.harness import call as line
 from tests.stdio.harness import served
 
@@ -73,7 +74,7 @@ async def test_each_request_sets_its_own_level() -> None:
     assert len(await talk(peer, "error")) == 1
 
 
-@pytest.mark.parametrize("level", ["verbose", "INFO", "", 3, True, [], {}, "warn"], ids=repr)
+@pytest.mark.parametrize("level", ["verbose", "INFO", "", 3, True, [], {}, "warn"], ids=shown)
 async def test_a_level_that_there_is_not_is_refused(level: Any) -> None:
     for method in ("tools/call", "tools/list", "server/discover"):
         reply = await talking().exchange(method, {"name": "talk", "_meta": meta(**{LEVEL: level})})
@@ -119,7 +120,7 @@ async def test_the_capability_is_declared() -> None:
         ([1, {"a": None}], [1, {"a": None}]),
         (Sample(date(2026, 7, 28), (1, 2)), {"at": "2026-07-28", "values": [1, 2]}),
     ],
-    ids=repr,
+    ids=shown,
 )
 async def test_data_is_whatever_has_a_json_form(data: object, sent: object) -> None:
     (notification,) = await talk(talking(("info", data)))
@@ -131,7 +132,7 @@ async def test_the_logger_is_named_where_there_is_one() -> None:
     assert notification["logger"] == "database"
 
 
-@pytest.mark.parametrize("data", [object(), float("nan"), {1: object()}], ids=repr)
+@pytest.mark.parametrize("data", [object(), float("nan"), {1: object()}], ids=shown)
 async def test_data_without_a_json_form_is_the_authors_fault(
     data: object, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -264,7 +265,7 @@ async def test_blocks_carry_theirs() -> None:
     assert "_meta" not in second
 
 
-@pytest.mark.parametrize("value", [object(), float("inf"), "\ud800"], ids=repr)
+@pytest.mark.parametrize("value", [object(), float("inf"), "\ud800"], ids=shown)
 async def test_meta_without_a_json_form_is_the_authors_fault(
     value: Any, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -8,6 +8,7 @@ from antiphon import Audio, EmbeddedResource, Image, ResourceLink, Text, UsageEr
 from antiphon.engine.content import Block, Structured, tool_result
 from antiphon.engine.display import Annotations, Icon
 from antiphon.engine.jsonrpc import JsonObject, dumps
+from tests.naming import shown
 
 NOTED = Annotations(audience=["user"], priority=0.5)
 NOTES: JsonObject = {"audience": ["user"], "priority": 0.5}
@@ -88,7 +89,7 @@ def test_a_size_below_zero_is_refused() -> None:
         Text("a", meta={"a": float("nan")}),
         Image(b"", "image/png", meta={"a": object()}),  # type: ignore[dict-item]  # the mistake
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_what_json_cannot_say_is_told_when_the_block_is_sent(block: Block) -> None:
     with pytest.raises(UsageError):

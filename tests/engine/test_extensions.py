@@ -11,6 +11,7 @@ from antiphon.engine.jsonrpc import Failure, JsonObject, Request
 from antiphon.transports.asgi import http_app
 from tests.engine.peer import Peer, members, meta, text_of
 from tests.http_server.scripted import post
+from tests.naming import shown
 
 UI = "io.modelcontextprotocol/ui"
 MINE = "com.example/mine"
@@ -80,13 +81,13 @@ def test_other_identifiers_are_refused(name: str) -> None:
             kind("Ext", extensions={name: {}})
 
 
-@pytest.mark.parametrize("settings", [None, True, [], "on"], ids=repr)
+@pytest.mark.parametrize("settings", [None, True, [], "on"], ids=shown)
 def test_settings_are_an_object(settings: Any) -> None:
     with pytest.raises(UsageError, match="must be an object"):
         Server("Ext", extensions={MINE: settings})
 
 
-@pytest.mark.parametrize("settings", [{"a": object()}, {"a": float("nan")}], ids=repr)
+@pytest.mark.parametrize("settings", [{"a": object()}, {"a": float("nan")}], ids=shown)
 def test_settings_have_a_json_form(settings: Any) -> None:
     with pytest.raises(UsageError):
         Server("Ext", extensions={MINE: settings})
@@ -109,7 +110,7 @@ def requiring() -> Server:
 @pytest.mark.parametrize(
     "capabilities",
     [{}, {"extensions": {}}, {"extensions": {UI: {}}}, {"extensions": None}, {"elicitation": {}}],
-    ids=repr,
+    ids=shown,
 )
 async def test_a_client_without_it_is_told_so(capabilities: JsonObject) -> None:
     refusal = await Peer(requiring(), capabilities).refused("draw")
@@ -118,7 +119,7 @@ async def test_a_client_without_it_is_told_so(capabilities: JsonObject) -> None:
     assert required == {"extensions": {MINE: {}}}
 
 
-@pytest.mark.parametrize("settings", [{}, {"version": 3}], ids=repr)
+@pytest.mark.parametrize("settings", [{}, {"version": 3}], ids=shown)
 async def test_a_client_with_it_is_served(settings: JsonObject) -> None:
     peer = Peer(requiring(), {"extensions": {UI: {}, MINE: settings}})
     assert text_of(await peer.call("draw")) == "drawn"

@@ -16,6 +16,7 @@ from attrs import Factory, frozen
 
 from antiphon import DefinitionError, Form, Meta, UsageError, choice_of
 from antiphon.engine.forms import form_schema
+from tests.naming import shown
 
 
 class Level(IntEnum):
@@ -91,7 +92,7 @@ def test_a_field_that_does_not_fit_is_named(kind: Any, told: str) -> None:
         (bool, 1),
         (float, math.nan),
     ],
-    ids=str,
+    ids=shown,
 )
 def test_a_default_that_the_form_would_refuse_is_told(kind: Any, default: Any) -> None:
     (fault,) = faults_of(kind, default=default)

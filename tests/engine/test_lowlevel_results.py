@@ -11,6 +11,7 @@ from antiphon import Incoming, LowLevelServer, Server
 from antiphon.engine.jsonrpc import Failure, JsonObject, Success
 from tests.engine.low import METHODS, SURE, asking, error_of, peer_of, result_of, text
 from tests.engine.peer import Peer, members, meta
+from tests.naming import shown
 
 LINK: JsonObject = {
     "method": "elicitation/create",
@@ -154,7 +155,7 @@ async def test_a_method_of_a_server_with_registries_is_held_to_it_too() -> None:
         (interim(inputRequests={"q": {**SURE, "params": {"mode": "voice"}}}), "inputRequests['q']"),
         (interim(inputRequests={"q": {**SURE, "params": {"mode": []}}}), "inputRequests['q']"),
     ],
-    ids=repr,
+    ids=shown,
 )
 async def test_what_may_not_leave_is_the_servers_fault(
     given: Any, words: str, sealed: bool, caplog: pytest.LogCaptureFixture
@@ -176,7 +177,7 @@ async def test_a_state_never_leaves_in_plain_through_the_boundary(
 
 
 @pytest.mark.parametrize("method", ["tools/call", "com.example/do"])
-@pytest.mark.parametrize("given", [{"content": []}, MappingProxyType({"content": []})], ids=repr)
+@pytest.mark.parametrize("given", [{"content": []}, MappingProxyType({"content": []})], ids=shown)
 async def test_a_result_without_a_type_is_complete(method: str, given: Any) -> None:
     result = await result_of(giving(given, method=method), method, {"name": "x"})
     assert result.pop("_meta")

@@ -14,6 +14,7 @@ from antiphon.engine.jsonrpc import JsonObject, JsonValue
 from tests.engine.low import METHODS, asking, error_of, result_of, sealing, text
 from tests.engine.peer import KEY
 from tests.engine.states import OTHER_KEY, Clock
+from tests.naming import shown
 
 ALICE = Principal("app", "https://issuer.example", "alice")
 TOOL: JsonObject = {"name": "deploy", "arguments": {"to": "prod", "n": 1}}
@@ -127,7 +128,7 @@ async def test_questions_alone_stay_without_a_state() -> None:
     assert "requestState" not in await result_of(server, "tools/call", TOOL)
 
 
-@pytest.mark.parametrize("state", [5, True, [], {}, {"a": 1}], ids=repr)
+@pytest.mark.parametrize("state", [5, True, [], {}, {"a": 1}], ids=shown)
 async def test_a_state_that_is_no_text_is_the_handlers_fault(
     state: object, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -153,7 +154,7 @@ async def test_a_state_that_is_no_text_is_the_handlers_fault(
         {"name": "x", "requestState": 5},
         {"name": "x", "requestState": {}},
     ],
-    ids=repr,
+    ids=shown,
 )
 async def test_what_a_state_could_not_be_bound_to_is_malformed(params: JsonObject) -> None:
     server, given = sealing()
@@ -193,7 +194,7 @@ async def test_keys_rotate_in_three_phases_without_dropping_a_round(
     assert "does not hold" in reason
 
 
-@pytest.mark.parametrize("keys", [["short"], [], [b"x" * 31]], ids=repr)
+@pytest.mark.parametrize("keys", [["short"], [], [b"x" * 31]], ids=shown)
 def test_unusable_keys_are_refused_at_once(keys: list[str]) -> None:
     with pytest.raises(UsageError):
         LowLevelServer("Low").seal_states(keys=keys)

@@ -15,6 +15,7 @@ from antiphon.engine.middleware import Middleware, Proceed
 from antiphon.transports.asgi import http_app
 from tests.engine.peer import Peer, members, meta, text_of
 from tests.http_server.scripted import post
+from tests.naming import shown
 from tests.stdio.harness import call, served
 
 
@@ -164,7 +165,7 @@ async def test_a_protocol_error_that_it_raises_is_answered_as_it_is() -> None:
     assert (refusal.code, refusal.message, refusal.data) == (-32602, "Not so", {"why": "so"})
 
 
-@pytest.mark.parametrize("reply", [None, {}, "reply"], ids=repr)
+@pytest.mark.parametrize("reply", [None, {}, "reply"], ids=shown)
 async def test_what_is_no_reply_is_its_fault(reply: Any, caplog: pytest.LogCaptureFixture) -> None:
     async def forget(request: Request, exchange: Exchange, proceed: Proceed) -> Reply:
         await proceed(request, exchange)

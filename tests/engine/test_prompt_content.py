@@ -8,6 +8,7 @@ from antiphon import EmbeddedResource, Image, Text, UsageError
 from antiphon.engine.display import Annotations
 from antiphon.engine.jsonrpc import JsonObject
 from antiphon.engine.prompt_content import PromptMessage, assistant, prompt_result, user
+from tests.naming import shown
 
 HELLO: JsonObject = {"role": "user", "content": {"type": "text", "text": "Hello"}}
 
@@ -24,7 +25,7 @@ HELLO: JsonObject = {"role": "user", "content": {"type": "text", "text": "Hello"
         (Text("Hello"),),
         [user("Hello")],
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_one_message_is_the_users(value: object) -> None:
     assert prompt_result(value) == {"messages": [HELLO]}
@@ -54,7 +55,7 @@ def prompt_messages(value: object) -> list[Any]:
     return messages
 
 
-@pytest.mark.parametrize("value", [None, 1, b"a", {"role": "user"}, ["a", 1], [["a"]]], ids=repr)
+@pytest.mark.parametrize("value", [None, 1, b"a", {"role": "user"}, ["a", 1], [["a"]]], ids=shown)
 def test_anything_else_is_refused(value: object) -> None:
     with pytest.raises(UsageError, match="A prompt gave a"):
         prompt_result(value)

@@ -19,6 +19,7 @@ from antiphon import (
 from antiphon.engine.errors import INTERNAL_ERROR
 from tests.engine.offering import get, get_error, message_text, offering
 from tests.engine.peer import Peer
+from tests.naming import shown
 
 
 def failing(outcome: Callable[[], Awaitable[Any]], **options: Any) -> Peer:
@@ -78,7 +79,7 @@ async def test_words_that_no_json_can_say_are_replaced() -> None:
         giving(["text", 7]),
         giving("half \ud800 of a pair"),
     ],
-    ids=repr,
+    ids=shown,
 )
 async def test_what_is_not_expected_is_masked_and_logged(
     outcome: Callable[[], Awaitable[Any]], caplog: pytest.LogCaptureFixture

@@ -8,6 +8,7 @@ from attrs import frozen
 from antiphon import Image, UsageError
 from antiphon.engine.jsonrpc import JsonObject
 from antiphon.engine.resource_content import ResourceContents, resource_contents
+from tests.naming import shown
 
 URI = "x:read"
 
@@ -85,7 +86,7 @@ def test_several_contents_are_sent_in_order() -> None:
         ("\ud800", "lone surrogate"),
         (ResourceContents("a", meta={"a": "\ud800"}), "lone surrogate"),
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_what_is_no_contents_is_refused(value: Any, told: str) -> None:
     with pytest.raises(UsageError, match=told):

@@ -25,6 +25,7 @@ from antiphon.engine.jsonrpc import JsonObject, loads
 from antiphon.engine.schema import Validator
 from tests.engine.peer import text_of, told
 from tests.engine.tools import Nothing, serving
+from tests.naming import shown
 
 NAN = math.nan
 
@@ -162,7 +163,7 @@ async def test_blocks_keep_their_order() -> None:
         ["\udcff"],
         {"\ud800": 1},
     ],
-    ids=repr,
+    ids=shown,
 )
 async def test_what_json_cannot_say_is_a_masked_error(
     value: Any, caplog: pytest.LogCaptureFixture

@@ -27,6 +27,7 @@ from tests.flows.carrying import (
     holding,
 )
 from tests.flows.declaring import Args
+from tests.naming import shown
 
 
 def written(state: object) -> str:
@@ -128,7 +129,7 @@ class Twig:
         (list[Twig], [Twig(math.nan)]),
         (dict[str, Twig], {"a": Twig(math.nan)}),
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_numbers_keep_their_digits_and_not_a_number_is_carried(kind: Any, value: Any) -> None:
     back: Any = carried(holding(kind)(value))
@@ -165,7 +166,7 @@ class Octets(bytes, enum.Enum):
         (frozenset[Color], frozenset(Color)),
         (Literal[Word.NO], Word.NO),
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_enums_of_every_kind_are_carried(kind: Any, value: Any) -> None:
     back: Any = carried(holding(kind)(value))
@@ -207,7 +208,7 @@ class Pair(NamedTuple):
         (list[str], Words(["a"]), ["a"]),
         (tuple[int, str], Pair(1, "a"), (1, "a")),
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_what_is_equal_comes_back_as_the_field_declares_it(
     kind: Any, value: Any, back: Any

@@ -31,6 +31,7 @@ from antiphon.engine.outcomes import (
     Unusable,
 )
 from antiphon.flows.testing import EVERYTHING, Step
+from tests.naming import shown
 
 
 @frozen
@@ -298,7 +299,7 @@ class Finished(Done[str]):
 @pytest.mark.parametrize(
     "value",
     [None, Failed("x"), Waiting(), Heir(), Finished(""), "text", Naming, Naming.ask, [Naming()], 1],
-    ids=repr,
+    ids=shown,
 )
 async def test_a_move_that_the_signature_does_not_allow_is_refused(value: object) -> None:
     with pytest.raises(IllegalMove) as caught:

@@ -24,6 +24,7 @@ from antiphon.flows.freezing import Freezer
 from antiphon.flows.states import State
 from tests.flows.carrying import FIELDS, Color, Level, Word, carried, holding
 from tests.flows.declaring import Args, beginning, flow_class, moving
+from tests.naming import shown
 
 LOCAL: Final = ZoneInfo("Europe/Berlin")
 
@@ -76,7 +77,7 @@ class Deep:
         datetime.date | datetime.time,
         "Unheard",
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_a_type_that_cannot_be_carried_is_refused_by_the_class_statement(kind: Any) -> None:
     state = holding(kind)
@@ -167,7 +168,7 @@ FORMLESS = "cannot be carried"
         (Leaf | Twig, Heir(1), FORMLESS),
         (list[Leaf], None, FORMLESS),
     ],
-    ids=repr,
+    ids=shown,
 )
 async def test_a_value_that_cannot_be_carried_is_refused_by_name(
     kind: Any, value: Any, told: str
@@ -215,7 +216,7 @@ SECRET = "hunter2"
         (dict[int, str], {SECRET: "a"}),
         (list[bytes], [bytearray(SECRET.encode())]),
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_a_refusal_does_not_tell_the_value(kind: Any, value: Any) -> None:
     with pytest.raises(SealingError) as caught:
@@ -241,7 +242,7 @@ class Growing(Polling):
     text: str = field(converter=_louder)
 
 
-@pytest.mark.parametrize("state", [Numbered("a"), Growing("a")], ids=repr)
+@pytest.mark.parametrize("state", [Numbered("a"), Growing("a")], ids=shown)
 def test_a_state_that_its_class_does_not_make_again_is_refused(state: State) -> None:
     with pytest.raises(SealingError) as caught:
         carried(state)
