@@ -1,6 +1,6 @@
 """What other clients got wrong about rounds, over memory, pipes, bodies and streams alike.
 
-R01, R07, R09, R15, R25, R30, R32, R51 of the reports that this project keeps.
+Kinds of failure that others had, over each carrier.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ META: Final[JsonObject] = {
 async def test_an_interim_result_stays_one_whatever_stands_beside_it(
     carrier: str, tmp_path: Path
 ) -> None:
-    """R01: a client took one with a ``_meta`` for a finished result."""
+    """A client took one with a ``_meta`` for a finished result."""
     interim: JsonObject = {"_meta": META, "content": [], "isError": False, "x": 1}
     interim |= dict(reversed(asks({"q": form()}, "s").items()))
     script = says("tools/call", interim, done("in the end"))
@@ -38,7 +38,7 @@ async def test_an_interim_result_stays_one_whatever_stands_beside_it(
 
 
 async def test_an_answer_belongs_to_the_question_of_its_round(carrier: str, tmp_path: Path) -> None:
-    """R07: a state was taken for that of another question, when one was asked again."""
+    """A state was taken for that of another question, when one was asked again."""
     script = says(
         "tools/call",
         asks({"a": form("first"), "b": form("second")}, "s1"),
@@ -61,7 +61,7 @@ async def test_an_answer_belongs_to_the_question_of_its_round(carrier: str, tmp_
 
 
 async def test_a_state_alone_is_waited_for(carrier: str, tmp_path: Path) -> None:
-    """R09: a client took an interim result without questions for a finished one."""
+    """A client took an interim result without questions for a finished one."""
     script = says("tools/call", poll("s"), poll("s"), done("ready"))
     async with playing(carrier, script, tmp_path) as (client, play):
         assert (await client.call_tool("t")).text == "ready"
@@ -73,7 +73,7 @@ async def test_a_state_alone_is_waited_for(carrier: str, tmp_path: Path) -> None
 async def test_a_result_of_an_unknown_type_is_an_error_at_once(
     carrier: str, tmp_path: Path
 ) -> None:
-    """R15: clients hung, or dropped it."""
+    """Clients hung, or dropped it."""
     script = says("tools/call", {"resultType": "task", "taskId": "1"}, done())
     async with playing(carrier, script, tmp_path) as (client, _):
         with pytest.raises(InvalidReply, match="a type that this client does not know"):
@@ -95,7 +95,7 @@ STATES: Final = (
 
 
 async def test_a_state_comes_back_as_it_was_given(carrier: str, tmp_path: Path) -> None:
-    """R25: states were trimmed, cut, parsed, or sent to another call."""
+    """States were trimmed, cut, parsed, or sent to another call."""
     script = [entry for state in STATES for entry in says("tools/call", poll(state), done())]
     async with playing(carrier, script, tmp_path) as (client, play):
         for _ in STATES:
@@ -121,7 +121,7 @@ _GENERATED: Final[Any] = {
 async def test_questions_are_understood_as_other_servers_write_them(
     carrier: str, tmp_path: Path
 ) -> None:
-    """R30, R32: titles at the top, references, nulls; no mode, a mode, and no id for a link."""
+    """Titles at the top, references, nulls; no mode, a mode, and no id for a link."""
     questions: JsonObject = {
         "generated": form(schema=_GENERATED),
         "no mode, but an address": form(url="https://example.com"),
@@ -142,7 +142,7 @@ async def test_questions_are_understood_as_other_servers_write_them(
 
 
 async def test_only_a_newline_ends_a_line(carrier: str, tmp_path: Path) -> None:
-    """R51: messages were cut at every character that ends a line somewhere."""
+    """Messages were cut at every character that ends a line somewhere."""
     text = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\x1dh\x1ei\r\nj\rk"
     script = says("tools/call", done(text))
     async with playing(carrier, script, tmp_path) as (client, play):
