@@ -1,7 +1,7 @@
 """Names for parameters of tests."""
 
 import re
-from collections.abc import Set
+from collections.abc import Set as AbstractSet
 
 
 def shown(value: object) -> str:
@@ -10,6 +10,6 @@ def shown(value: object) -> str:
     Processes that share the tests know them by their names, so one value has one name in
     each: addresses differ there, and so does the order of a set.
     """
-    if isinstance(value, Set):
+    if isinstance(value, AbstractSet):
         return f"{type(value).__name__}({{{', '.join(sorted(map(shown, value)))}}})"
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
