@@ -12,6 +12,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 
+from .bridged import sealer_for
 from .errors import INVALID_PARAMS, ProtocolError, UsageError
 from .exchange import Exchange
 from .incoming import Incoming
@@ -43,7 +44,8 @@ class Boundary:
         CURRENT.get().begin(flow_id, number, claims.span if claims else b"")
         result = await handler(_with_state(request, claims))
         started = claims.started if claims else self.clock()
-        return self._sealed(result, origin, partial(_claims, flow_id, number, started))
+        sealer = sealer_for(request.exchange, self.sealer)
+        return _sealed(sealer, result, origin, partial(_claims, flow_id, number, started))
 
     def _origin(self, request: Incoming) -> Origin:
         target = request.params.get(TARGETS[request.method])
@@ -59,21 +61,22 @@ class Boundary:
             return None
         if not isinstance(token, str):
             raise ProtocolError(INVALID_PARAMS, "Invalid params: requestState must be a string")
-        return opened(self.sealer, token, origin, _own)
+        return opened(sealer_for(request.exchange, self.sealer), token, origin, _own)
 
-    def _sealed(
-        self, result: JsonObject, origin: Origin, claims_of: Callable[[str], Claims]
-    ) -> JsonObject:
-        if "requestState" not in result:
-            return result
-        if result["resultType"] != INPUT_REQUIRED:
-            # It would leave in plain text.
-            raise UsageError(
-                f"The handler of {origin.method} gave a requestState with a result that is not "
-                + INPUT_REQUIRED
-            )
-        state = str(result["requestState"])
-        return {**result, "requestState": self.sealer.seal(origin, claims_of(state))}
+
+def _sealed(
+    sealer: StateSealer, result: JsonObject, origin: Origin, claims_of: Callable[[str], Claims]
+) -> JsonObject:
+    if "requestState" not in result:
+        return result
+    if result["resultType"] != INPUT_REQUIRED:
+        # It would leave in plain text.
+        raise UsageError(
+            f"The handler of {origin.method} gave a requestState with a result that is not "
+            + INPUT_REQUIRED
+        )
+    state = str(result["requestState"])
+    return {**result, "requestState": sealer.seal(origin, claims_of(state))}
 
 
 def _own(claims: Claims) -> Claims:

@@ -52,7 +52,8 @@ class Call(Generic[Args_co]):
         event: what made the flow move: the reason of an ``unusable`` edge, what is missing on
             an ``unavailable`` one.
         input_responses: the answers that came with this request, as they were sent, for a
-            function that asks by hand; see :meth:`answer`.
+            function that asks by hand; see :meth:`answer`. Arguments that answer beforehand
+            are among them.
         request_state: what such a function left in ``InputRequired(state=...)``, or None.
         log_level: from which level on the client wants log messages; None for none at all.
     """

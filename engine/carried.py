@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import trio
 from attrs import define, field
 
+from .bridged import BridgedExchange, sealer_for
 from .call import Call
 from .carrier import Carrier
 from .content import with_meta
@@ -27,11 +28,14 @@ from .errors import (
 from .incoming import Incoming
 from .jsonrpc import JsonObject, JsonValue, dumps
 from .limits import raising
-from .machine import Frozen, Resumed, Round, Suspended
+from .machine import Frozen
+from .named_ends import not_askable
 from .outcomes import Done, Failed
+from .preanswers import Preanswers
 from .protocol import COMPLETE, INPUT_REQUIRED, META_RETRY_MS
 from .questions import lacking
-from .sealing import Claims, Origin
+from .round import Resumed, Round, Suspended
+from .sealing import Claims, Origin, StateSealer
 from .spans import CURRENT
 from .unsealing import opened
 
@@ -67,6 +71,7 @@ class CarriedCall:
         params: what the client brings back of earlier rounds.
         incoming: the request.
         claims: what the token says, once it is open.
+        preanswers: what the arguments answer of questions that are still to come.
     """
 
     server: ServerCore
@@ -76,6 +81,10 @@ class CarriedCall:
     params: Resumable
     incoming: Incoming
     claims: Claims | None = field(default=None, init=False)
+    preanswers: Preanswers = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.preanswers = self.carrier.preanswers(self.given)
 
     async def serve(self) -> JsonObject:
         """The members of the result.
@@ -88,9 +97,7 @@ class CarriedCall:
         origin = self._origin()
         resumed = self._resume(origin)
         if missing := lacking(self.carrier.needs, self.incoming.meta.capabilities):
-            raise MissingCapability(
-                missing, f"{self.carrier.name} needs what this client has not declared"
-            )
+            raise MissingCapability(missing, not_askable(self.carrier.name, missing))
         try:
             arguments = self.carrier.arguments(self.given)
         except ValueError as error:
@@ -112,9 +119,8 @@ class CarriedCall:
         message, failed = "", False
         try:
             with patience:
-                outcome = await Round(self.carrier.machine, call, self.server.limits).run(
-                    resumed, self.params.input_responses or {}
-                )
+                round = Round(self.carrier.machine, call, self.server.limits, self.preanswers)
+                outcome = await round.run(resumed, self.params.input_responses or {})
                 if isinstance(outcome, Suspended):
                     return self._interim(outcome, call, origin)
                 if not isinstance(outcome, Failed):
@@ -178,14 +184,19 @@ class CarriedCall:
             self.server.bind_principal(self.incoming.exchange),
         )
 
+    @property
+    def _sealer(self) -> StateSealer:
+        return sealer_for(self.incoming.exchange, self.server.sealer)
+
     def _resume(self, origin: Origin) -> Resumed | None:
         token = self.params.request_state
         if token is None:
             return None
-        return opened(self.server.sealer, token, origin, self._restored)
+        return opened(self._sealer, token, origin, self._restored)
 
     def _restored(self, claims: Claims) -> Resumed:
         self.claims = claims
+        self.preanswers.spent.update(claims.spent)
         frozen = Frozen(claims.tag, claims.version, claims.state)
         state = self.carrier.machine.thaw(frozen)
         return Resumed(state, frozen, claims.questions, claims.kept, claims.asked, claims.unusable)
@@ -196,11 +207,14 @@ class CarriedCall:
             arguments,
             round=claims.round + 1 if claims else 1,
             flow_id=claims.flow_id if claims else secrets.token_urlsafe(12),
-            input_responses=self.params.input_responses,
+            # Arguments that answer beforehand count as answers of this request, too.
+            input_responses={**self.preanswers.given, **(self.params.input_responses or {})},
         )
 
     def _interim(self, outcome: Suspended, call: Call[Any], origin: Origin) -> JsonObject:
-        resume = outcome.resume
+        resume, exchange = outcome.resume, self.incoming.exchange
+        if isinstance(exchange, BridgedExchange):
+            exchange.timeouts.update(outcome.timeouts)
         claims = Claims(
             flow_id=call.flow_id,
             round=call.round,
@@ -213,10 +227,11 @@ class CarriedCall:
             asked=resume.asked,
             unusable=resume.unusable,
             span=CURRENT.get().mark,
+            spent=tuple(sorted(self.preanswers.spent)),
         )
         result: JsonObject = {
             "resultType": INPUT_REQUIRED,
-            "requestState": self.server.sealer.seal(origin, claims),
+            "requestState": self._sealer.seal(origin, claims),
         }
         if outcome.requests:
             result["inputRequests"] = dict(outcome.requests)

@@ -13,6 +13,7 @@ from .errors import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
 from .jsonrpc import JsonObject, JsonValue
 from .machine import Machine
 from .outcomes import Done
+from .preanswers import Preanswers
 
 
 class Carrier(ABC):
@@ -46,6 +47,11 @@ class Carrier(ABC):
         Raises:
             ValueError: they do not fit; the message is written for whoever called.
         """
+
+    def preanswers(self, given: Mapping[str, JsonValue]) -> Preanswers:
+        """What the arguments answer of the questions to come; nothing, where no tool lets them."""
+        del given
+        return Preanswers()
 
     @abstractmethod
     def result(self, done: Done[Any], target: str, *, resumed: bool) -> JsonObject:

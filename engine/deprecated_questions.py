@@ -13,7 +13,7 @@ from attrs import field, frozen
 
 from .errors import UsageError
 from .jsonrpc import JsonObject, JsonValue
-from .questions import Given, Reading, Single
+from .questions import Given, Reading, Single, check_timeout, refusal
 
 
 @frozen
@@ -70,6 +70,7 @@ class Sample(Single[Sampled]):
         max_tokens: the most that the model may write.
         system: the system prompt, which the client may change or leave out.
         key: the name of the answer on the wire.
+        timeout: see :attr:`~.questions.Single.timeout`.
     """
 
     prompt: tuple[SamplingMessage, ...] = field(converter=_messages, validator=_something_to_say)
@@ -79,6 +80,7 @@ class Sample(Single[Sampled]):
     stop: tuple[str, ...] = field(default=(), kw_only=True)
     preferences: JsonObject | None = field(default=None, kw_only=True)
     key: str | None = field(default=None, kw_only=True)
+    timeout: float | None = field(default=None, kw_only=True, validator=check_timeout)
 
     @property
     def needs(self) -> JsonObject:
@@ -102,7 +104,7 @@ class Sample(Single[Sampled]):
     def read(self, response: JsonObject) -> Reading[Sampled]:
         content, model, role = (response.get(name) for name in ("content", "model", "role"))
         if not isinstance(content, dict | list) or not content or not isinstance(model, str):
-            return None
+            return refusal(response)
         if role not in ("user", "assistant"):
             return None
         stop = response.get("stopReason")
@@ -124,6 +126,7 @@ class ListRoots(Single[tuple[Root, ...]]):
     """The roots that the client exposes."""
 
     key: str | None = field(default=None, kw_only=True)
+    timeout: float | None = field(default=None, kw_only=True, validator=check_timeout)
 
     @property
     def needs(self) -> JsonObject:
@@ -135,7 +138,7 @@ class ListRoots(Single[tuple[Root, ...]]):
     def read(self, response: JsonObject) -> Reading[tuple[Root, ...]]:
         listed = response.get("roots")
         if not isinstance(listed, list):
-            return None
+            return refusal(response)
         roots = [_root(item) for item in listed]
         return None if None in roots else Given(tuple(root for root in roots if root is not None))
 

@@ -86,6 +86,20 @@ class Limits:
 
     Decoded, JSON of the most wasteful kind takes 24 times its bytes."""
 
+    question_seconds: float = 600.0
+    """How long a question waits for its answer while the call of an older client is open, where
+    the question does not say so itself. Then it counts as cancelled."""
+
+    open_seconds: float = 3600.0
+    """How long a whole call of an older client may be open, questions and polls included."""
+
+    sessions: int = 1024
+    """Sessions of older clients that one HTTP application keeps; further ones are refused."""
+
+    session_seconds: float = 3600.0
+    """How long such a session is kept while nothing is heard of its client and no request of it
+    is open."""
+
     page: int = 100
     """Items on a page of a list."""
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+
+import trio
 
 from .allowed import allowed
 from .boundary import Boundary
@@ -24,6 +26,7 @@ from .errors import (
     unsupported_version,
 )
 from .exchange import Exchange, verified_principal
+from .handshake_versions import INITIALIZE, names_its_revision
 from .incoming import Incoming, MethodHandler
 from .jsonrpc import JsonObject, JsonValue, Reply, Request, Success, dumps
 from .limits import Limits
@@ -32,7 +35,6 @@ from .middleware import Middleware, around, settled
 from .protocol import (
     COMPLETE,
     META_SERVER,
-    META_VERSION,
     SUPPORTED_VERSIONS,
     TARGETS,
     CacheScope,
@@ -42,6 +44,10 @@ from .protocol import (
 from .sealing import Codec, StateSealer
 from .server_checks import check_handler, check_method_name, server_faults
 from .spans import collects_spans, request_span
+from .subscription_filter import WantedChanges
+
+if TYPE_CHECKING:
+    from .handshake_session import HandshakeSession
 
 H = TypeVar("H", bound=MethodHandler)
 
@@ -76,6 +82,8 @@ class LowLevelServer:
         limits: see :class:`~antiphon.engine.limits.Limits`.
         list_ttl_ms: how long a client may keep lists and discovery, in milliseconds.
         list_scope: whether they are the same for everybody.
+        handshake: whether clients of earlier revisions, which begin with ``initialize``, are
+            served too, by the same handlers.
 
     Raises:
         UsageError: an extension's identifier has no prefix; no JSON can say its settings, or
@@ -101,6 +109,7 @@ class LowLevelServer:
         limits: Limits | None = None,
         list_ttl_ms: int = 0,
         list_scope: CacheScope = "private",
+        handshake: bool = True,
     ) -> None:
         faults = server_faults(
             texts={"name": name, "version": version},
@@ -117,6 +126,7 @@ class LowLevelServer:
             limits=limits,
             list_ttl_ms=list_ttl_ms,
             list_scope=list_scope,
+            handshake=handshake,
         )
         refuse("Server", faults)
         self.name: Final = name
@@ -137,6 +147,7 @@ class LowLevelServer:
         self._capabilities: Final[JsonObject] = dict(capabilities or {})
         self._caching: Final[JsonObject] = {"ttlMs": list_ttl_ms, "cacheScope": list_scope}
         self._lifespan: Final = lifespan
+        self._handshake: Final = handshake
         self._boundary: Boundary | None = None
         self._methods: Final[dict[str, MethodHandler]] = {"server/discover": self._discover}
         self._proceed: Final = around(middleware, self._reply)
@@ -214,8 +225,8 @@ class LowLevelServer:
         return Success(request.id, {**result, "_meta": {**more, **self._named}})
 
     async def _serve(self, request: Request, exchange: Exchange) -> JsonObject:
-        if request.method == "initialize":
-            self._refuse_handshake(request)
+        if request.method == INITIALIZE:
+            self._refuse_handshake(request.params)
         meta = read_meta(request.params)
         if request.method not in self._methods:
             raise method_not_found(request.method)
@@ -228,17 +239,55 @@ class LowLevelServer:
         handler = self._methods[incoming.method]
         return allowed(incoming, await handler(incoming))
 
-    def _refuse_handshake(self, request: Request) -> None:
+    def _check_handshake(self, params: JsonObject) -> None:
+        if not self._handshake:
+            self._refuse_handshake(params)
+
+    def _refuse_handshake(self, params: JsonObject) -> None:
         """Name the versions served: it is all that a client of the handshake era can show."""
         versions = ", ".join(SUPPORTED_VERSIONS)
         text = f"This server speaks MCP {versions} and has no initialize handshake"
-        meta = request.params.get("_meta")
-        if isinstance(meta, dict) and META_VERSION in meta:
+        if names_its_revision(params):
             raise ProtocolError(METHOD_NOT_FOUND, text)
-        requested = request.params.get("protocolVersion")
+        requested = params.get("protocolVersion")
         raise unsupported_version(
             requested if isinstance(requested, str) else "", SUPPORTED_VERSIONS, text
         )
+
+    # -- earlier revisions --------------------------------------------------------------------
+
+    def open_session(self, params: JsonObject) -> HandshakeSession:
+        """Begin with a client of an earlier revision; for transports.
+
+        Args:
+            params: those of its ``initialize``.
+
+        Raises:
+            ProtocolError: -32602, they are malformed; -32022, such clients are not served.
+        """
+        from .handshake_session import HandshakeSession  # late: many servers never need it
+
+        self._check_handshake(params)
+        return HandshakeSession.begun(self, params)
+
+    def sessionless(self, version: str) -> HandshakeSession:
+        """Serve one request of such a client where no session is kept; it is asked nothing.
+
+        Raises:
+            ProtocolError: -32022, such clients are not served.
+        """
+        from .handshake_session import HandshakeSession
+
+        self._check_handshake({"protocolVersion": version})
+        return HandshakeSession(self, version, {}, None, remembered=False)
+
+    async def tell_changes(self, wanted: WantedChanges, exchange: Exchange) -> None:
+        """Tell of changes, by notifications without a subscription's id, until all is closed.
+
+        This server has none to tell of.
+        """
+        del wanted, exchange
+        await trio.lowlevel.checkpoint()
 
     # -- discovery ----------------------------------------------------------------------------
 

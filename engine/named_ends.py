@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from .jsonrpc import JsonObject
 from .limits import raising
@@ -17,6 +18,52 @@ def capabilities_named(missing: JsonObject) -> str:
         for part in (need if isinstance(need, dict) and need else ("",))
     ]
     return ", ".join(parts)
+
+
+_SHOWN: Final = 300
+"""Characters of a question that are told to a model."""
+
+_CANNOT: Final = (
+    "and this client has not declared that it can be asked ({missing}), so nothing more was done. "
+    "Tell the user what is needed, or call again from a client that can show questions."
+)
+
+
+def unasked(
+    name: str, missing: JsonObject, wires: Iterable[JsonObject], arguments: Iterable[str] = ()
+) -> str:
+    """The named end of a call whose questions the client cannot show, in words for a model.
+
+    Args:
+        name: what the model called.
+        missing: the capabilities that the client has not declared.
+        wires: the questions, as they would have been sent.
+        arguments: those by which the call could have answered.
+    """
+    asked = "; ".join(map(_gist, wires))
+    told = f"{name} has to ask: {asked}; " + _CANNOT.format(missing=capabilities_named(missing))
+    named = ", ".join(map(repr, arguments))
+    return f"{told} Or call again with the user's answer in argument {named}." if named else told
+
+
+def not_askable(name: str, missing: JsonObject) -> str:
+    """The same before it is known what would be asked."""
+    told = _CANNOT.format(missing=capabilities_named(missing))
+    return f"{name} asks questions before it can finish, {told}"
+
+
+def _gist(wire: JsonObject) -> str:
+    params = wire.get("params")
+    message = params.get("message") if isinstance(params, dict) else None
+    if isinstance(message, str):
+        return repr(message if len(message) <= _SHOWN else message[:_SHOWN] + "…")
+    return _OTHERS.get(str(wire.get("method")), "something")
+
+
+_OTHERS: Final[Mapping[str, str]] = {
+    "sampling/createMessage": "the client's language model",
+    "roots/list": "the client for its roots",
+}
 
 
 def unhandled(name: str, event: Event, questions: Iterable[str] = ()) -> str:

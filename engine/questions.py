@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import attrs
 from attrs import field, frozen
 
+from .checks import is_number
 from .errors import UsageError
 from .forms import form_schema, with_choices
 from .jsonrpc import JsonObject
@@ -77,6 +78,10 @@ class Single(Question[A_co]):
     key: str | None
     """The name under which the answer comes back; None lets the state's tag decide."""
 
+    timeout: float | None
+    """Seconds for the answer where it is asked on an open call, as of older clients; None for
+    ``Limits.question_seconds``. A token that waits for its answer has the server's ``ttl``."""
+
     @abstractmethod
     def wire(self, note: str = "") -> JsonObject:
         """The request object for ``inputRequests``; ``note`` says why it is asked again."""
@@ -94,7 +99,8 @@ def _elicitation(params: JsonObject) -> JsonObject:
     return {"method": "elicitation/create", "params": params}
 
 
-def _refusal(response: JsonObject) -> Refusal | None:
+def refusal(response: JsonObject) -> Refusal | None:
+    """What a response says that brings no answer; None where it does not say so."""
     match response.get("action"):
         case "decline":
             return Refusal("declined")
@@ -108,6 +114,12 @@ def _fits(_: object, __: object, answer: type) -> None:
     form_schema(answer)
 
 
+def check_timeout(_: object, __: object, timeout: float | None) -> None:
+    """Refuse a time limit that is none; for the validators of questions."""
+    if timeout is not None and not (is_number(timeout) and timeout > 0):
+        raise UsageError(f"timeout takes seconds, more than none, not {timeout!r}")
+
+
 @frozen
 class Form(Single[A_co]):
     """A form in the client: ``message`` and one input for each field of ``answer``.
@@ -117,9 +129,11 @@ class Form(Single[A_co]):
         answer: a flat attrs class; see :mod:`antiphon.engine.forms` for what fits.
         choices: options known only at run time, by field: texts, or from value to title.
         key: the name of the answer on the wire.
+        timeout: see :attr:`Single.timeout`.
 
     Raises:
         DefinitionError: ``answer`` does not fit into a form.
+        UsageError: ``timeout`` is no positive number.
     """
 
     message: str
@@ -128,6 +142,7 @@ class Form(Single[A_co]):
         default=None, kw_only=True
     )
     key: str | None = field(default=None, kw_only=True)
+    timeout: float | None = field(default=None, kw_only=True, validator=check_timeout)
 
     @property
     def schema(self) -> JsonObject:
@@ -156,7 +171,7 @@ class Form(Single[A_co]):
 
     def read(self, response: JsonObject) -> Reading[A_co]:
         if response.get("action") != "accept":
-            return _refusal(response)
+            return refusal(response)
         content = response.get("content")
         # Some hosts accept without content where they could show no field.
         content = {} if content is None else content
@@ -193,12 +208,13 @@ class Link(Single[Consent]):
     """A link that the person is asked to open (URL mode), for what must not pass the client.
 
     Raises:
-        UsageError: ``url`` is no absolute http or https URL.
+        UsageError: ``url`` is no absolute http or https URL, ``timeout`` no positive number.
     """
 
     message: str
     url: str = field(validator=_absolute)
     key: str | None = field(default=None, kw_only=True)
+    timeout: float | None = field(default=None, kw_only=True, validator=check_timeout)
 
     @property
     def needs(self) -> JsonObject:
@@ -210,7 +226,7 @@ class Link(Single[Consent]):
     def read(self, response: JsonObject) -> Reading[Consent]:
         if response.get("action") == "accept":
             return Given(Consent())
-        return _refusal(response)
+        return refusal(response)
 
 
 @frozen

@@ -44,7 +44,7 @@ from .registry import Registry
 from .resource_registry import ResourceRegistry
 from .resources import ResourceEntry, TemplateEntry
 from .sealing import Codec, StateSealer
-from .subscription_filter import Honoured
+from .subscription_filter import Honoured, WantedChanges
 from .subscriptions import LISTEN, Subscriptions
 from .tools import ToolEntry
 from .uri_syntax import normal
@@ -86,6 +86,8 @@ class ServerCore(LowLevelServer):
         lifespan: an async context manager function; each transport enters it while it serves,
             and handlers reach its value by ``call.lifespan(Kind)``.
         limits: see :class:`~antiphon.engine.limits.Limits`.
+        handshake: whether clients of earlier revisions, which begin with ``initialize``, are
+            served too, by the same handlers.
         clock: the wall clock, in seconds since the epoch.
 
     Raises:
@@ -115,6 +117,7 @@ class ServerCore(LowLevelServer):
         middleware: Sequence[Middleware] = (),
         lifespan: Lifespan | None = None,
         limits: Limits | None = None,
+        handshake: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(
@@ -131,6 +134,7 @@ class ServerCore(LowLevelServer):
             limits=limits,
             list_ttl_ms=list_ttl_ms,
             list_scope=list_scope,
+            handshake=handshake,
         )
         refuse("Server", text_faults(**present(audience=audience)))
         self.reveal_errors: Final = reveal_errors
@@ -284,6 +288,10 @@ class ServerCore(LowLevelServer):
                     return resource, {}
                 return template, {**variables}
         raise ResourceNotFound().answer(uri)
+
+    async def tell_changes(self, wanted: WantedChanges, exchange: Exchange) -> None:
+        """Tell a client of an earlier revision what changes; see the low-level server."""
+        await self.subscriptions.tell(wanted, exchange)
 
     async def _listen(self, request: Incoming) -> JsonObject:
         return await self.subscriptions.listen(request.id, request.params, request.exchange)

@@ -23,6 +23,7 @@ def server_faults(
     limits: object,
     list_ttl_ms: object,
     list_scope: object,
+    handshake: object,
 ) -> Iterator[str]:
     """A sentence for each argument that is of the wrong kind.
 
@@ -44,6 +45,8 @@ def server_faults(
         yield f"lifespan must be an async context manager function, not {kind_of(lifespan)}"
     if not isinstance(limits, Limits | None):
         yield f"limits must be Limits(...), not {kind_of(limits)}"
+    if not isinstance(handshake, bool):
+        yield f"handshake must be True or False, not {kind_of(handshake)}"
 
 
 def check_method_name(name: object) -> None:

@@ -5,6 +5,7 @@ Specification: basic/patterns/subscriptions, "Notification Filter".
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Final, TypeAlias
 
 from attrs import frozen
@@ -20,6 +21,9 @@ UPDATED: Final = "notifications/resources/updated"
 
 Change: TypeAlias = tuple[str, str | None]
 """The method of a notification, and the URI that it is about."""
+
+WantedChanges: TypeAlias = Container[Change]
+"""What somebody wants to hear of; it may be asked at each change anew."""
 
 _LISTS: Final = {
     "toolsListChanged": TOOLS,

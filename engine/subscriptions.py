@@ -19,7 +19,16 @@ from .exchange import Exchange
 from .jsonrpc import JsonObject, JsonValue, Notification, RequestId
 from .limits import Limits, raising
 from .protocol import COMPLETE, META_PREFIX
-from .subscription_filter import PROMPTS, RESOURCES, TOOLS, UPDATED, Change, Filter, Honoured
+from .subscription_filter import (
+    PROMPTS,
+    RESOURCES,
+    TOOLS,
+    UPDATED,
+    Change,
+    Filter,
+    Honoured,
+    WantedChanges,
+)
 
 LISTEN: Final = "subscriptions/listen"
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
@@ -61,7 +70,7 @@ class Subscriptions:
         asked = _asked(params)
         check_number(self._limits, len(self._open))
         granted = Filter.read(asked).granted(self._honoured())
-        with self._opened(granted, exchange) as subscription:
+        with self._opened(granted.changes(), exchange) as subscription:
             await exchange.notify(_tagged(id, ACKNOWLEDGED, notifications=granted.wire()))
             while (change := await subscription.next_change()) is not None:
                 method, uri = change
@@ -69,9 +78,24 @@ class Subscriptions:
                 await exchange.notify(_tagged(id, method, **about))
         return {"resultType": COMPLETE, "_meta": {META_SUBSCRIPTION: id}}
 
+    async def tell(self, wanted: WantedChanges, exchange: Exchange) -> None:
+        """Tell a client that has asked for no subscription, until all is closed.
+
+        Args:
+            wanted: what it is to hear of.
+            exchange: as for :meth:`listen`.
+        """
+        with self._opened(wanted, exchange) as subscription:
+            while (change := await subscription.next_change()) is not None:
+                method, uri = change
+                about: JsonObject = {} if uri is None else {"uri": uri}
+                await exchange.notify(Notification(method, about))
+
     @contextmanager
-    def _opened(self, granted: Filter, exchange: Exchange) -> Generator[_Subscription, None, None]:
-        subscription = _Subscription(granted.changes())
+    def _opened(
+        self, wanted: WantedChanges, exchange: Exchange
+    ) -> Generator[_Subscription, None, None]:
+        subscription = _Subscription(wanted)
         transport = exchange.closing if isinstance(exchange, ClosableExchange) else Closing()
         with self._closing.telling(subscription.end), transport.telling(subscription.end):
             self._open.add(subscription)
@@ -111,7 +135,7 @@ class Subscriptions:
 class _Subscription:
     """One subscriber: what it wants to hear, and what of that it has still to be sent."""
 
-    wanted: frozenset[Change]
+    wanted: WantedChanges
     _pending: dict[Change, None] = field(factory=dict[Change, None], init=False)  # a set in order
     _ended: bool = field(default=False, init=False)
     _waiting: trio.lowlevel.ParkingLot = field(factory=trio.lowlevel.ParkingLot, init=False)

@@ -14,6 +14,7 @@ from .jsonrpc import JsonObject, JsonValue
 from .machine import Machine
 from .mirrored import Mirrored, mirrored_parameters
 from .outcomes import Done
+from .preanswers import Preanswers
 from .schema import Validator
 
 
@@ -29,6 +30,7 @@ class ToolEntry(Carrier):
         validator: of the input schema.
         results: the validator of the output schema, where there is one.
         needs: the capabilities that a client must have declared to call it.
+        answering: the arguments that answer questions beforehand, which no handler sees.
         mirrored: the parameters that HTTP repeats in headers.
     """
 
@@ -41,6 +43,7 @@ class ToolEntry(Carrier):
     validator: Validator = field(repr=False)
     results: Validator | None = field(default=None, repr=False)
     needs: JsonObject = field(factory=dict[str, JsonValue])
+    answering: frozenset[str] = frozenset()
     mirrored: tuple[Mirrored, ...] = field(
         init=False, repr=False, default=Factory(lambda self: _mirrored(self), takes_self=True)
     )
@@ -55,7 +58,16 @@ class ToolEntry(Carrier):
         members = dict(given)
         if faults := self.validator.faults(members):
             raise ValueError("; ".join(faults))
-        return self.read_arguments(members)
+        return self.read_arguments({k: v for k, v in members.items() if k not in self.answering})
+
+    def preanswers(self, given: Mapping[str, JsonValue]) -> Preanswers:
+        """The arguments that answer questions, as a client would respond."""
+        responses: dict[str, JsonObject] = {
+            name: {"action": "accept", "content": value}
+            for name, value in given.items()
+            if name in self.answering
+        }
+        return Preanswers(self.answering, responses)
 
     def result(self, done: Done[Any], target: str, *, resumed: bool) -> JsonObject:
         """The members of a ``CallToolResult``; a broken output schema is a UsageError."""

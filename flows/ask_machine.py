@@ -96,6 +96,14 @@ class AskMachine:
             case _:
                 return await self._on(waiting.sealed, waiting.at)
 
+    def forms(self) -> dict[str, tuple[object, type]]:
+        """The answer of each parameter that is asked for by one form, by its name."""
+        return {
+            name: (name, parameter.forms[0])
+            for name, parameter in self.parameters.items()
+            if len(parameter.forms) == 1
+        }
+
     def freeze(self, state: object) -> Frozen:
         """Pack the answers so far."""
         return _FREEZER.freeze(cast("Waiting", state).sealed)

@@ -159,6 +159,12 @@ class AskParameter:
     waits_for: tuple[str, ...] = ()
     behind: frozenset[str] = frozenset()
 
+    @property
+    def forms(self) -> list[type]:
+        """The answers of the forms that it may be asked for by."""
+        samples = [answer.sample for answer in self.answers]
+        return [cast(type, sample.answer) for sample in samples if isinstance(sample, Form)]
+
     def answerable(self, question: Question[Any]) -> Answerable | None:
         """What answers this question, where it is one that the parameter can take."""
         return next((answer for answer in self.answers if answer.fits(question)), None)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from inspect import isawaitable
 from typing import Any, cast
 
-from attrs import define, evolve, field, frozen
+from attrs import Factory, define, evolve, field, frozen
 
 from ..engine.by_hand import InputRequired
 from ..engine.call import Call
@@ -41,6 +41,9 @@ class Posed(Single[Taken]):
     answer: Answerable
     note: str = ""
     key: str | None = field(default=None, init=False)
+    timeout: float | None = field(
+        init=False, default=Factory(lambda self: self.question.timeout, takes_self=True)
+    )
 
     @property
     def needs(self) -> JsonObject:

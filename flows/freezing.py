@@ -15,7 +15,6 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, Final, TypeAlias, TypeVar, cast
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 import attrs
 from cattrs.errors import StructureHandlerNotFoundError
@@ -32,12 +31,20 @@ _AnyMapping: TypeAlias = Mapping[object, object]
 
 def _moment(value: datetime.datetime) -> object:
     """ISO text where that says all; otherwise the wall time, its zone and its fold apart."""
-    zone = value.tzinfo
-    if isinstance(zone, ZoneInfo) and zone.key:
-        return [value.replace(tzinfo=None).isoformat(), zone.key, value.fold]
+    if key := _zone_key(value.tzinfo):
+        return [value.replace(tzinfo=None).isoformat(), key, value.fold]
     if value.fold:
         return [_iso(value), "", value.fold]
     return _iso(value)
+
+
+def _zone_key(zone: datetime.tzinfo | None) -> str | None:
+    if zone is None or type(zone) is datetime.timezone:
+        return None
+    # Imported here, with Python's whole configuration, for the few states that hold such a zone.
+    from zoneinfo import ZoneInfo
+
+    return zone.key if isinstance(zone, ZoneInfo) else None
 
 
 def _time_of_day(value: datetime.time) -> object:
@@ -56,7 +63,11 @@ def _from_moment(value: str | list[Any]) -> datetime.datetime:
         return datetime.datetime.fromisoformat(value)
     text, key, fold = value
     moment = datetime.datetime.fromisoformat(text).replace(fold=fold)
-    return moment.replace(tzinfo=ZoneInfo(key)) if key else moment
+    if not key:
+        return moment
+    from zoneinfo import ZoneInfo
+
+    return moment.replace(tzinfo=ZoneInfo(key))
 
 
 def _from_time_of_day(value: str | list[Any]) -> datetime.time:

@@ -14,6 +14,7 @@ from ..engine.protocol import CacheScope
 from ..engine.resources import Caching
 from .flow import Flow
 from .option_faults import option_faults
+from .preanswering import Preanswerable
 
 
 class Options(TypedDict, total=False):
@@ -41,6 +42,10 @@ class ToolOptions(Options, total=False):
 
     annotations: ToolAnnotations
     """Hints for hosts."""
+    preanswer: Preanswerable
+    """Which questions a call may answer beforehand, by optional arguments: ``[ChoosingRegion]``,
+    names of ``Ask`` parameters, or True for every form. A model answers them then, so leave out
+    what a person has to confirm."""
 
 
 class ResourceOptions(Options, total=False):

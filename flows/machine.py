@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, cast, get_args, get_origin
 
+import attrs
 from attrs import frozen
 
 from ..engine.call import Call
+from ..engine.deprecated_questions import Sampled
 from ..engine.errors import IllegalMove, UsageError
 from ..engine.machine import Asks, Frozen, MovesOn, Polls, Wants
 from ..engine.outcomes import Answered, Event, EventKind
-from ..engine.questions import Question, Single, Together
+from ..engine.questions import Consent, Question, Single, Together
 from .flow import Flow
 from .freezing import tag_of
 from .graph import Graph, Handler
+from .hints import argument_of, unaliased
 from .states import Asking, Polling, State
 
 
@@ -52,7 +56,10 @@ class FlowMachine:
         if isinstance(state, Asking):
             asking = cast("Asking[Any]", state)
             question = asking.ask()
-            return Asks(_keyed(asking, question), isinstance(question, Together))
+            keyed = _keyed(asking, question)
+            own = _own_keys(type(asking), len(keyed))
+            names = {key: name for key, name in zip(keyed, own, strict=True) if key != name}
+            return Asks(keyed, isinstance(question, Together), names)
         if isinstance(state, Polling):
             return Polls(state.progress())
         return MovesOn()
@@ -84,6 +91,15 @@ class FlowMachine:
             )
         return result
 
+    def forms(self) -> dict[str, tuple[object, type]]:
+        """What asks a form, and its answer, by the key that the question has of itself."""
+        return {
+            key: (state, answer)
+            for state in self._graph.states
+            if issubclass(state, Asking)
+            for key, answer in _forms_of(cast("type[Asking[Any]]", state))
+        }
+
     def freeze(self, state: object) -> Frozen:
         """Pack a state exactly."""
         return self._graph.freezer.freeze(state)
@@ -98,15 +114,29 @@ def _key_of(tag: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", tag).lower()
 
 
+def _own_keys(state: type[Asking[Any]], count: int) -> list[str]:
+    """The keys of a state's questions, made from its tag."""
+    key = _key_of(tag_of(state))
+    return [key] if count == 1 else [f"{key}_{number}" for number in range(1, count + 1)]
+
+
+def _forms_of(state: type[Asking[Any]]) -> Iterator[tuple[str, type]]:
+    answer = unaliased(argument_of(state, Asking))
+    parts = get_args(answer) if get_origin(answer) is tuple else (answer,)
+    for key, part in zip(_own_keys(state, len(parts)), parts, strict=True):
+        if part not in (Consent, Sampled) and isinstance(part, type) and attrs.has(part):
+            yield key, part
+
+
 def _keyed(state: Asking[Any], question: Question[Any]) -> dict[str, Single[Any]]:
-    """The questions by their own keys, or by one made from the state's tag."""
-    key = _key_of(tag_of(type(state)))
+    """The questions by their own keys, or by those made from the state's tag."""
     if isinstance(question, Single):
-        return {question.key or key: question}
+        return {question.key or _own_keys(type(state), 1)[0]: question}
     if not isinstance(question, Together):
         raise IllegalMove(f"{type(state).__name__}.ask returned {type(question).__name__}")
     parts = question.questions
-    keyed = {part.key or f"{key}_{number}": part for number, part in enumerate(parts, start=1)}
+    own = _own_keys(type(state), len(parts))
+    keyed = {part.key or key: part for key, part in zip(own, parts, strict=True)}
     if len(keyed) < len(parts):
         raise IllegalMove(
             f"{type(state).__name__}.ask puts two questions under one key; give each a key"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, cast, get_args, get_origin, get_type_hints
 
 import attrs
 from attrs import frozen
@@ -22,7 +22,6 @@ from ..engine.schema import Validator, builder, check_defaults, derive
 from ..engine.text_arguments import TextArguments
 from ..engine.tools import ToolEntry
 from ..engine.uri_templates import UriTemplate
-from .ask_machine import AskMachine
 from .flow import Flow
 from .functions import Function, FunctionMachine, output_schema, read_signature
 from .hints import members, unaliased
@@ -43,6 +42,7 @@ from .listing import (
     state_version_of,
 )
 from .machine import FlowMachine
+from .preanswering import answering
 from .result_faults import prompt_faults, resource_faults
 
 _NOUNS: Final[Mapping[str, str]] = {
@@ -101,6 +101,9 @@ def of_function(function: Function, decorator: str, options: Options) -> Source:
     version = state_version_of(options, subject, by_hand=by_hand)
     machine: Machine
     if signature.asks:
+        # No other function waits for it to be imported.
+        from .ask_machine import AskMachine
+
         machine = AskMachine.of(name, function, signature)
     else:
         parameters, call_parameter = signature.parameters, signature.call_parameter
@@ -122,6 +125,10 @@ def tool(source: Source, options: ToolOptions) -> ToolEntry:
     output = output_schema(source.results[0], subject) if len(source.results) == 1 else None
     schema: JsonObject = {"additionalProperties": False, **derive(source.args, subject=subject)}
     check_defaults(schema, subject)
+    early = answering(source.machine, options.get("preanswer", False), schema, subject)
+    if early:
+        members = cast(JsonObject, schema.get("properties", {}))
+        schema["properties"] = {**members, **early}
     description: JsonObject = {
         **described(name, source.doc, source.options),
         "inputSchema": schema,
@@ -135,6 +142,7 @@ def tool(source: Source, options: ToolOptions) -> ToolEntry:
         Validator(schema, subject=f"The input schema of {name}"),
         Validator(output, subject=f"The output schema of {name}") if output else None,
         needs=needed(options, subject),
+        answering=frozenset(early),
     )
 
 

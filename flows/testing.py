@@ -25,8 +25,9 @@ from ..engine.deprecated_questions import Root, Sampled
 from ..engine.errors import UsageError
 from ..engine.jsonrpc import JsonObject, JsonValue
 from ..engine.limits import Limits
-from ..engine.machine import End, Machine, Progress, Resumed, Round, Suspended
+from ..engine.machine import End, Machine, Progress
 from ..engine.questions import Consent
+from ..engine.round import Resumed, Round, Suspended
 from ..engine.schema import plain
 from .asks import AskFlow
 from .flow import Args, Flow

@@ -60,6 +60,7 @@ class Claims:
         unusable: how often an accepted answer failed its schema.
         span: the mark of the round's span in a trace, for the next round's span to link; empty
             where no spans are collected.
+        spent: the arguments that have answered a question beforehand.
     """
 
     flow_id: str
@@ -73,13 +74,14 @@ class Claims:
     asked: int = 0
     unusable: int = 0
     span: bytes = b""
+    spent: tuple[str, ...] = ()
 
 
 class Envelope(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
     """The payload: the claims, and what the server stamps on them. Times in epoch seconds.
 
-    The span stands last and is written only where there is one. So tokens of before it was
-    carried open here, and tokens that carry none open there.
+    What has a default stands last, and is written only where it is needed. So tokens of before
+    it was carried open here, and tokens that carry none open there.
     """
 
     format: int
@@ -102,6 +104,7 @@ class Envelope(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fiel
     asked: int
     unusable: int
     span: bytes = b""
+    spent: list[str] = []
 
     def __repr__(self) -> str:
         return f"Envelope(flow_id={self.flow_id!r}, round={self.round}, tag={self.tag!r})"
@@ -137,13 +140,19 @@ def write(envelope: Envelope) -> bytes:
         SealingError: a claim is not of its type; the message names it.
     """
     try:
-        members = msgspec.structs.astuple(envelope)
-        payload = _encoder.encode(members if envelope.span else members[:-1])
+        payload = _encoder.encode(_needed(envelope))
         # The types are checked while its maker can still be told, not in the next round.
         _decoder.decode(payload)
     except _UNWRITABLE:
         raise SealingError(f"The claim {_misfit(envelope)} cannot be sealed") from None
     return payload
+
+
+def _needed(envelope: Envelope) -> tuple[object, ...]:
+    members = msgspec.structs.astuple(envelope)
+    if envelope.spent:
+        return members
+    return members[:-1] if envelope.span else members[:-2]
 
 
 def read(payload: bytes) -> Envelope:
@@ -185,6 +194,7 @@ def claims_of(envelope: Envelope) -> Claims:
         asked=envelope.asked,
         unusable=envelope.unusable,
         span=envelope.span,
+        spent=tuple(envelope.spent),
     )
 
 

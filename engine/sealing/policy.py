@@ -141,6 +141,7 @@ class StateSealer:
             asked=claims.asked,
             unusable=claims.unusable,
             span=claims.span,
+            spent=list(claims.spent),
         )
 
     def _failed(self, envelope: Envelope, origin: Origin) -> tuple[Reason, ...]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from antiphon.engine.call import Call
-from antiphon.engine.machine import Round
+from antiphon.engine.round import Round
 from antiphon.engine.outcomes import Event
 from antiphon.flows.machine import FlowMachine
 

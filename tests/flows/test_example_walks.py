@@ -165,8 +165,9 @@ async def test_a_client_that_cannot_be_asked_is_told_what_it_lacks() -> None:
     assert caught.value.code == -32021
     assert caught.value.data == {"requiredCapabilities": {"elicitation": {"form": {}}}}
     assert caught.value.message == (
-        "'provision' has to ask the user something, and this client has not declared that it can "
-        "be asked: elicitation.form"
+        "provision has to ask: \"Which region should 'orders' live in?\"; and this client has not "
+        "declared that it can be asked (elicitation.form), so nothing more was done. Tell the user "
+        "what is needed, or call again from a client that can show questions."
     )
 
 
@@ -236,8 +237,16 @@ async def test_a_review_that_is_left_open_is_told(
 
 
 async def test_what_is_no_answer_to_sampling_is_asked_for_again() -> None:
-    step = await (await review()).respond({"opinion": {"action": "decline"}, "roots": EMPTY})
+    step = await (await review()).respond({"opinion": {"model": "m"}, "roots": EMPTY})
     assert list(step.requests) == ["opinion", "roots"]
+
+
+@pytest.mark.parametrize(("action", "how"), [("decline", "declined"), ("cancel", "closed")])
+async def test_sampling_and_roots_can_be_refused_like_any_question(action: str, how: str) -> None:
+    refusal: JsonObject = {"action": action}
+    step = await (await review()).respond({"opinion": refusal, "roots": refusal})
+    assert isinstance(step.end, Failed)
+    assert how in step.end.message
 
 
 # -- slow report ------------------------------------------------------------------------------

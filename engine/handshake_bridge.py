@@ -1,0 +1,141 @@
+"""The bridge: a call of an earlier revision, for which the server takes the client's part.
+
+Each round is served as for a client of this revision. What it asks is put to the peer while its
+call is open, and the answers enter the next round by the very same door; a poll waits here. No
+token leaves the process. Specification: basic/patterns/mrtr; 2025-11-25, client/elicitation,
+client/sampling, client/roots.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, Protocol, TypeAlias
+
+import trio
+from attrs import evolve, field, frozen
+
+from .bridged import BridgedExchange
+from .handshake_results import older_question
+from .jsonrpc import Failure, JsonObject, JsonValue, Reply, Request, Success, dumps
+from .limits import Limits, raising
+from .own_requests import OwnRequests, Post
+from .pacing import Backoff, retry_hint
+from .protocol import INPUT_REQUIRED
+
+_log = logging.getLogger("antiphon.server")
+
+Serve: TypeAlias = Callable[[Request, BridgedExchange], Awaitable[Reply]]
+
+USER_REJECTED: Final = -1
+"""The code with which a client says that its user rejects a sampling request."""
+
+CANCEL: Final[JsonObject] = {"action": "cancel"}
+DECLINE: Final[JsonObject] = {"action": "decline"}
+_INTERIM: Final = frozenset({"inputResponses", "requestState"})
+
+
+class Asks(Protocol):
+    """Puts one question to the peer."""
+
+    async def __call__(self, method: str, params: JsonObject) -> Reply:
+        """The peer's reply."""
+        ...
+
+
+@frozen
+class Bridge:
+    """One call of an earlier revision.
+
+    Attributes:
+        serve: serves one round.
+        version: the peer's revision.
+        limits: of these, ``question_seconds``.
+        own: the requests of the session.
+        post: sends what belongs to this call; None where nothing can be asked.
+    """
+
+    serve: Serve
+    version: str
+    limits: Limits
+    own: OwnRequests
+    post: Post | None
+    pace: Backoff = field(factory=Backoff)
+
+    async def run(self, request: Request, exchange: BridgedExchange) -> Reply:
+        """Serve rounds until one ends the call; its reply is in terms of this revision.
+
+        Raises:
+            UsageError: what it asks cannot be sent.
+        """
+        given = {name: v for name, v in request.params.items() if name not in _INTERIM}
+        params, polls = given, 0
+        while True:
+            exchange.timeouts.clear()
+            reply = await self.serve(evolve(request, params=params), exchange)
+            if not isinstance(reply, Success) or reply.result.get("resultType") != INPUT_REQUIRED:
+                return reply
+            result = reply.result
+            dumps(result.get("inputRequests"))  # what no JSON can say is nothing to ask
+            questions = _questions(result)
+            polls = 0 if questions else polls + 1
+            if polls:
+                await trio.sleep(self.pace.after(polls, _hint(result)))
+            answers = await self._answers(questions, exchange.timeouts)
+            params = {**given, "inputResponses": answers}
+            if "requestState" in result:
+                params["requestState"] = result["requestState"]
+
+    async def _answers(
+        self, questions: Mapping[str, JsonObject], timeouts: Mapping[str, float]
+    ) -> JsonObject:
+        """The answers to the questions of one round, which are put at the same time."""
+        answers: dict[str, JsonValue] = {}
+
+        async def ask(key: str, question: JsonObject) -> None:
+            seconds = timeouts.get(key, self.limits.question_seconds)
+            answers[key] = await self._answer(question, seconds)
+
+        async with trio.open_nursery() as nursery:
+            for key, question in questions.items():
+                nursery.start_soon(ask, key, question)
+        return answers
+
+    async def _answer(self, question: JsonObject, seconds: float) -> JsonObject:
+        """What a client of this revision would have sent for the question."""
+        if self.post is None:
+            return CANCEL
+        method, params = older_question(question, self.version)
+        with trio.move_on_after(seconds):
+            reply = await self.own.ask(method, params, self.post)
+            if isinstance(reply, Success):
+                return reply.result
+            return _refused(method, reply)
+        _log.info(
+            "A question (%s) was not answered within %g s; limit question_seconds %s",
+            method,
+            seconds,
+            raising("question_seconds"),
+        )
+        return CANCEL
+
+
+def _questions(result: JsonObject) -> dict[str, JsonObject]:
+    asked = result.get("inputRequests")
+    if not isinstance(asked, dict):
+        return {}
+    return {key: question for key, question in asked.items() if isinstance(question, dict)}
+
+
+def _hint(result: JsonObject) -> float | None:
+    meta = result.get("_meta")
+    return retry_hint(meta) if isinstance(meta, dict) else None
+
+
+def _refused(method: str, failure: Failure) -> JsonObject:
+    """An error in place of an answer: the person said no, or nobody could be asked."""
+    if failure.code == USER_REJECTED:
+        return DECLINE
+    # Its text is the peer's own and may hold anything.
+    _log.info("A client answered a question (%s) with error %d", method, failure.code)
+    return CANCEL

@@ -1,0 +1,263 @@
+"""A peer that began with ``initialize``: what it said then, and its requests from then on.
+
+Its requests become requests of this revision, which the server serves as any other; results,
+errors and questions come back in the peer's own terms. Authors of tools never learn of it.
+Specification: 2025-11-25, basic/lifecycle, server/utilities/logging, server/resources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, runtime_checkable
+
+import trio
+from attrs import evolve
+
+from .bridged import BridgedExchange
+from .content import tool_error
+from .errors import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    MISSING_CAPABILITY,
+    ProtocolError,
+    method_not_found,
+)
+from .exchange import Exchange
+from .handshake_bridge import Bridge, Serve
+from .handshake_changes import Watching
+from .handshake_results import older_failure, older_info, older_result
+from .handshake_versions import negotiated
+from .jsonrpc import Failure, JsonObject, Notification, Reply, Request, Success, failure
+from .limits import raising
+from .middleware import settled
+from .own_requests import OwnRequests, Post
+from .protocol import (
+    META_CAPABILITIES,
+    META_CLIENT,
+    META_LOG_LEVEL,
+    META_PREFIX,
+    META_VERSION,
+    SUPPORTED_VERSIONS,
+    Implementation,
+    LogLevel,
+    is_log_level,
+    structure,
+)
+from .sealing import StateSealer
+from .subscriptions import LISTEN
+
+if TYPE_CHECKING:
+    from .lowlevel import LowLevelServer
+
+_OwnMethod: TypeAlias = Callable[[JsonObject], None]
+
+NO_SESSION: Final = (
+    " This server cannot ask here, whatever the client declares: it serves HTTP without sessions."
+    " Its operator enables them by http_app(server, sessions=True)."
+)
+_FOREVER: Final = 1e9
+_MODERN_ONLY: Final = frozenset({"server/discover", LISTEN})
+PROGRESS: Final = "notifications/progress"
+
+
+@runtime_checkable
+class Handshaking(Protocol):
+    """A server that peers of earlier revisions can begin a session with."""
+
+    def open_session(self, params: JsonObject) -> HandshakeSession:
+        """Take the parameters of ``initialize``; raises ProtocolError where it is refused."""
+        ...
+
+    def sessionless(self, version: str) -> HandshakeSession:
+        """Serve single requests of an earlier revision whose ``initialize`` was forgotten."""
+        ...
+
+
+class HandshakeSession:
+    """One peer of an earlier revision.
+
+    Args:
+        server: what serves it.
+        version: the revision that was negotiated.
+        capabilities: what the peer declared.
+        client: how it names itself.
+        remembered: whether its answers find their way back here. Where they do not, it is not
+            asked anything.
+
+    Attributes:
+        version: see above.
+        own: the requests that the server has sent it.
+    """
+
+    def __init__(
+        self,
+        server: LowLevelServer,
+        version: str,
+        capabilities: JsonObject,
+        client: JsonObject | None,
+        *,
+        remembered: bool = True,
+    ) -> None:
+        self.version: Final = version
+        self.own: Final = OwnRequests()
+        self._server: Final = server
+        self._capabilities: Final[JsonObject] = capabilities if remembered else {}
+        self._client: Final = client
+        self._remembered: Final = remembered
+        self._level: LogLevel = "info"
+        self._sealer: Final = StateSealer(audience=server.name, ttl=_FOREVER, limits=server.limits)
+        self._watching: Final = Watching(server.limits)
+        self._methods: Final[Mapping[str, _OwnMethod]] = {
+            "ping": _pong,
+            "logging/setLevel": self._set_level,
+            "resources/subscribe": self._watching.add,
+            "resources/unsubscribe": self._watching.remove,
+        }
+
+    @classmethod
+    def begun(cls, server: LowLevelServer, params: JsonObject) -> HandshakeSession:
+        """A session by the parameters of ``initialize``.
+
+        Raises:
+            ProtocolError: -32602, they are malformed.
+        """
+        if not isinstance(params.get("protocolVersion"), str):
+            raise ProtocolError(INVALID_PARAMS, 'Invalid params: "protocolVersion" must be text')
+        capabilities, client = params.get("capabilities"), params.get("clientInfo")
+        if not isinstance(capabilities, dict):
+            raise ProtocolError(INVALID_PARAMS, 'Invalid params: "capabilities" must be an object')
+        structure(client, Implementation, part="clientInfo")
+        known = client if isinstance(client, dict) else None
+        return cls(server, negotiated(params["protocolVersion"]), capabilities, known)
+
+    def welcome(self) -> JsonObject:
+        """The result of ``initialize``."""
+        server = self._server
+        declared = server.capabilities()
+        declared.pop("extensions", None)
+        result: JsonObject = {
+            "protocolVersion": self.version,
+            "capabilities": declared,
+            "serverInfo": older_info(server.info.wire(), self.version),
+        }
+        if server.instructions is not None:
+            result["instructions"] = server.instructions
+        return result
+
+    # -- requests -----------------------------------------------------------------------------
+
+    async def handle(
+        self, request: Request, exchange: Exchange, post: Post | None, serve: Serve | None = None
+    ) -> Reply:
+        """Serve one request of the peer; only cancellation is raised.
+
+        Args:
+            request: the request.
+            exchange: the transport's.
+            post: sends the server's own requests, on the way that belongs to this one.
+            serve: serves one round of it; by default the server does at once.
+        """
+        own = self._methods.get(request.method)
+        if own is not None:
+            await trio.lowlevel.checkpoint()
+            return self._done_here(request, own)
+        if request.method in _MODERN_ONLY:
+            await trio.lowlevel.checkpoint()
+            return failure(method_not_found(request.method), request.id)
+        try:
+            inner = evolve(request, params=self._modern(request.params))
+        except ProtocolError as error:
+            return failure(error, request.id)
+        return self._told(request, await self._served(inner, exchange, post, serve))
+
+    def _done_here(self, request: Request, own: _OwnMethod) -> Reply:
+        try:
+            own(request.params)
+        except ProtocolError as error:
+            return failure(error, request.id)
+        return Success(request.id, {})
+
+    def _modern(self, params: JsonObject) -> JsonObject:
+        """The parameters as a client of this revision would send them."""
+        given = params.get("_meta", {})
+        if not isinstance(given, dict):
+            raise ProtocolError(INVALID_PARAMS, 'Invalid params: "_meta" must be an object')
+        meta = {name: v for name, v in given.items() if not name.startswith(META_PREFIX)}
+        meta[META_VERSION] = SUPPORTED_VERSIONS[0]
+        meta[META_CAPABILITIES] = self._capabilities
+        meta[META_LOG_LEVEL] = self._level
+        if self._client is not None:
+            meta[META_CLIENT] = self._client
+        return {**params, "_meta": meta}
+
+    async def _served(
+        self, request: Request, exchange: Exchange, post: Post | None, serve: Serve | None
+    ) -> Reply:
+        inner = _bridged(exchange, self._sealer)
+        limits = self._server.limits
+        bridge = Bridge(
+            serve or self._server.handle,
+            self.version,
+            limits,
+            self.own,
+            post if self._remembered else None,
+        )
+        with trio.move_on_after(limits.open_seconds):
+            return await settled(lambda whole, _: bridge.run(whole, inner), request, inner)
+        text = (
+            f"The call was open for {limits.open_seconds:g} seconds, which is limit open_seconds "
+            f"{raising('open_seconds')}, so nothing more was done."
+        )
+        return self._ended(request, text)
+
+    def _told(self, request: Request, reply: Reply) -> Reply:
+        """The reply in the peer's own terms."""
+        if isinstance(reply, Success):
+            return Success(reply.id, older_result(reply.result, self.version))
+        if reply.code == MISSING_CAPABILITY:
+            return self._ended(request, reply.message + ("" if self._remembered else NO_SESSION))
+        return older_failure(reply, request.method)
+
+    def _ended(self, request: Request, text: str) -> Reply:
+        """The end of a call that cannot go on: of a tool, in a result that a model reads."""
+        if request.method == "tools/call":
+            return Success(request.id, tool_error(text))
+        return Failure(request.id, INVALID_REQUEST, text)
+
+    # -- the rest of a session ----------------------------------------------------------------
+
+    def _set_level(self, params: JsonObject) -> None:
+        level = params.get("level")
+        if not is_log_level(level):
+            raise ProtocolError(INVALID_PARAMS, 'Invalid params: "level" must name a log level')
+        self._level = level
+
+    async def changes(self, exchange: Exchange) -> None:
+        """Tell the peer what changes, through the exchange, until the server or it closes."""
+        await self._server.tell_changes(self._watching, exchange)
+
+
+def _pong(params: JsonObject) -> None:
+    del params
+
+
+def _bridged(exchange: Exchange, sealer: StateSealer) -> BridgedExchange:
+    notify = exchange.notify
+    reached: dict[object, float] = {}
+
+    async def rising(notification: Notification) -> None:
+        """Progress only rises, and each round begins its own."""
+        if notification.method == PROGRESS:
+            token, done = notification.params.get("progressToken"), notification.params["progress"]
+            if not isinstance(done, int | float) or done <= reached.get(token, float("-inf")):
+                return
+            reached[token] = done
+        await notify(notification)
+
+    return BridgedExchange(
+        principal=exchange.principal,
+        notify=rising,
+        transport=exchange.transport,
+        lifespan=exchange.lifespan,
+        sealer=sealer,
+    )
