@@ -29,8 +29,9 @@ check: $(VENV)/.dev ## run formatter, linters and type checkers
 	$(IN_VENV) PYRIGHT_PYTHON_IGNORE_WARNINGS=1 pyright
 	$(IN_VENV) PYTHONPATH=src lint-imports
 	$(IN_VENV) python tests/typing_failures/check.py
+	$(IN_VENV) python -m tests.docs.check
 
-conformance: $(VENV)/.conformance $(SUITE) ## run the official conformance suite, and the official TypeScript client and server
+conformance: $(VENV)/.conformance $(SUITE) ## run the official conformance suite, and official TypeScript clients and servers
 	$(IN_VENV) python -m tests.conformance.run
 
 bench: $(VENV)/.test ## measure against the official Python SDK

@@ -71,15 +71,13 @@ from .engine.questions import all_of as all_of
 from .engine.resource_content import ResourceContents as ResourceContents
 from .engine.sealing import Codec as Codec
 from .engine.sealing import generate_key as generate_key
-from .flows.asks import Ask as Ask
-from .flows.asks import flow_of as flow_of
+from .flows.ask_parameters import Ask as Ask
 from .flows.flow import Flow as Flow
 from .flows.graph import Edge as Edge
 from .flows.server import Server as Server
 from .flows.states import Acting as Acting
 from .flows.states import Asking as Asking
 from .flows.states import Polling as Polling
-from .flows.testing import walk as walk
 
 if TYPE_CHECKING:
     from .engine.answering import AuditEntry as AuditEntry
@@ -127,6 +125,8 @@ if TYPE_CHECKING:
     from .engine.store_errors import LeaseLost as LeaseLost
     from .engine.store_errors import StoreError as StoreError
     from .engine.store_errors import StoreUnusable as StoreUnusable
+    from .flows.asks import flow_of as flow_of
+    from .flows.testing import walk as walk
     from .transports.asgi import http_app as http_app
     from .transports.child import open_child as open_child
     from .transports.connect import connect_client as connect_client
@@ -191,6 +191,8 @@ _LATE = {
     "LeaseLost": "engine.store_errors",
     "StoreError": "engine.store_errors",
     "StoreUnusable": "engine.store_errors",
+    "flow_of": "flows.asks",
+    "walk": "flows.testing",
     "http_app": "transports.asgi",
     "open_child": "transports.child",
     "connect_client": "transports.connect",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 import trio
 from attrs import field, frozen
@@ -110,9 +110,9 @@ async def gather(
     async def ask(key: str, question: InputRequest) -> None:
         try:
             answers[key] = await answer(question)
-        except trio.Cancelled:
-            raise
-        except BaseException as failure:  # noqa: BLE001  # raised below, outside the nursery
+        except BaseException as failure:  # raised below, outside the nursery
+            if only_cancelled(failure):
+                raise
             failures.append(failure)
             nursery.cancel_scope.cancel()
 
@@ -122,3 +122,11 @@ async def gather(
     if failures:
         raise failures[0]
     return {key: answers[key] for key in questions}
+
+
+def only_cancelled(error: BaseException) -> bool:
+    """Whether it is a cancellation and nothing else, also where it comes out of a nursery."""
+    if isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        return all(map(only_cancelled, group.exceptions))
+    return isinstance(error, trio.Cancelled)

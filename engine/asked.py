@@ -179,7 +179,7 @@ class UrlRequest(Elicitation):
 
     kind: ClassVar[Kind] = "url"
     message: str
-    url: str
+    url: str = field(repr=False)
 
     @cached_property
     def link(self) -> Link:

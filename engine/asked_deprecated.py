@@ -84,8 +84,10 @@ class SamplingRequest(InputRequest):
             wire = snapshot(answer.wire(), "The reply of a model")
         except UsageError as error:
             self._refuse(str(error))
-        if not isinstance(wire["model"], str) or not all(map(_is_block, _blocks(wire["content"]))):
-            self._refuse("a reply is text or content blocks, and names its model")
+        if not all(map(_is_block, _blocks(wire["content"]))):
+            self._refuse("a reply is text or content blocks")
+        if not all(isinstance(wire.get(name, ""), str) for name in ("model", "stopReason")):
+            self._refuse("the model and the reason why it stopped are named by texts")
         return Response("answer", wire)
 
 
@@ -98,17 +100,27 @@ class RootsRequest(InputRequest):
     def respond(self, answer: object) -> Response:
         if isinstance(answer, str) or not isinstance(answer, Sequence):
             self._refuse(f"it is {type(answer).__name__}, not a sequence of Root or file URIs")
-        listed = cast("Sequence[object]", answer)
-        return Response("answer", {"roots": [self._root(item) for item in listed]})
+        listed = [self._root(item) for item in cast("Sequence[object]", answer)]
+        try:
+            return Response("answer", snapshot({"roots": listed}, "The roots"))
+        except UsageError as error:
+            self._refuse(str(error))
 
     def _root(self, item: object) -> JsonObject:
         root = Root(item) if isinstance(item, str) else item
         if not isinstance(root, Root) or not _is_file_uri(root.uri):
             self._refuse('a root is a "file://" URI without ".." in its path')
-        return {"uri": root.uri} if root.name is None else {"uri": root.uri, "name": root.name}
+        name = cast(object, root.name)
+        if name is None:
+            return {"uri": root.uri}
+        if not isinstance(name, str):
+            self._refuse("the name of a root is a text")
+        return {"uri": root.uri, "name": name}
 
 
-def _is_file_uri(uri: str) -> bool:
+def _is_file_uri(uri: object) -> bool:
+    if not isinstance(uri, str):
+        return False
     try:
         path = unquote(urlsplit(uri).path)
     except ValueError:

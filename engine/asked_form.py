@@ -3,7 +3,7 @@
 A ``requestedSchema`` comes from the other side and is hostile. It is not compiled as it stands:
 a flat schema is built from the keywords that the specification knows, with local references
 inlined up to a bound, so that checking an answer takes time in proportion to the answer and
-reaches no network. A pattern that looks around or back is displayed and not checked. What
+reaches no network. A pattern that cannot be run in bounded time is displayed and not checked. What
 generators of schemas add besides is ignored. Specification: client/elicitation, "Requested
 Schema"; basic/index, "Composition-Keyword Resource Use".
 """
@@ -19,11 +19,11 @@ import jsonschema_rs
 import msgspec
 from attrs import field, frozen
 
-from .asked_parts import MOST_INLINED, Definitions, Malformed, Swollen
+from .asked_parts import MOST_INLINED, Definitions, Malformed, Patterns, Swollen
 from .call_errors import quoted
 from .forms import FORMATS
 from .jsonrpc import JsonObject, JsonValue, dumps
-from .linear_patterns import LINEAR, only_backtracks
+from .linear_patterns import LINEAR
 from .snapshot import snapshot
 
 Scalar: TypeAlias = str | int | float | bool
@@ -163,11 +163,14 @@ def _read(schema: JsonObject, most_inlined: int) -> AskedForm:
         raise Malformed(f"it requires {quoted(strange[0])}, which it does not describe")
     definitions = Definitions(schema, most_inlined)
     nodes = {name: _node(name, node, definitions) for name, node in properties.items()}
-    flat: JsonObject = {name: node.flat() for name, node in nodes.items()}
+    patterns = Patterns()
+    flat: JsonObject = {name: node.flat(patterns) for name, node in nodes.items()}
     # What is required is not compiled: defaults are checked one by one, with the others missing.
     validator = _compile({"type": "object", "properties": flat})
     demanded = set(required)
-    fields = tuple(node.field(name, name in demanded, validator) for name, node in nodes.items())
+    fields = tuple(
+        node.field(name, name in demanded, validator, patterns) for name, node in nodes.items()
+    )
     return AskedForm(fields, schema.get("additionalProperties", False) is not False, validator)
 
 
@@ -189,11 +192,12 @@ class _Node:
     choices: tuple[Choice, ...]
     nullable: bool
 
-    def flat(self) -> JsonObject:
+    def flat(self, patterns: Patterns) -> JsonObject:
         """The schema that answers are checked against."""
         flat: JsonObject = {"type": [self.type, "null"] if self.nullable else self.type}
         flat.update({k: self.members[k] for k in _KEYWORDS[self.type] if k in self.members})
-        if only_backtracks(_text(flat.get("pattern")) or ""):
+        pattern = flat.get("pattern")
+        if isinstance(pattern, str) and not patterns.run(pattern):
             del flat["pattern"]  # its server checks what is sent
         if self.type == "string" and (known := _text(self.members.get("format"))) in FORMATS:
             flat["format"] = known
@@ -205,7 +209,11 @@ class _Node:
         return flat
 
     def field(
-        self, name: str, required: bool, validator: jsonschema_rs.Draft202012Validator
+        self,
+        name: str,
+        required: bool,
+        validator: jsonschema_rs.Draft202012Validator,
+        patterns: Patterns,
     ) -> Field:
         """What a screen shows of it."""
         read = self.members.get
@@ -215,7 +223,7 @@ class _Node:
             title=_text(read("title")),
             description=_text(read("description")),
             choices=self.choices,
-            default=self._default(name, validator),
+            default=self._default(name, validator, patterns),
             required=required,
             nullable=self.nullable,
             format=_text(read("format")),
@@ -229,10 +237,12 @@ class _Node:
         )
 
     def _default(
-        self, name: str, validator: jsonschema_rs.Draft202012Validator
+        self, name: str, validator: jsonschema_rs.Draft202012Validator, patterns: Patterns
     ) -> Scalar | tuple[Scalar, ...] | None:
         default = self.members.get("default")
-        if default is None or not validator.is_valid({name: default}):
+        if default is None or ("pattern" in self.members and not patterns.match(default)):
+            return None
+        if not validator.is_valid({name: default}):
             return None
         if isinstance(default, list):
             return tuple(cast("list[Scalar]", default))

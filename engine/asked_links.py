@@ -7,6 +7,7 @@ up. Specification: client/elicitation, "Safe URL Handling"; WHATWG URL.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -28,6 +29,7 @@ _LONGEST: Final = 8192
 _PORTS: Final = {"http": 80, "https": 443}
 _LOCAL: Final = (".localhost", ".local", ".internal", ".home.arpa")
 _PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
+_BRACKETED: Final = re.compile(r"\[[^]]*:[^]]*\](?::\d*)?", re.ASCII)
 _ASCII: Final = "".join(map(chr, range(0x21, 0x7F)))
 
 
@@ -78,6 +80,7 @@ def read_link(url: str) -> Link:
     # A program may hand the address to a browser: what runs or reads locally has no place here.
     if parts.scheme not in _PORTS or not parts.hostname:
         raise Malformed('"url" is no absolute http or https address')
+    _check_brackets(parts)
     host = _host(parts.hostname)
     before, after = _around(url, parts)
     warnings = _warnings(parts, host, port)
@@ -114,6 +117,13 @@ def _host(name: str) -> str:
     if labels[-1].isdecimal() or labels[-1].startswith("0x"):
         return str(_address(ascii))
     return ascii
+
+
+def _check_brackets(parts: SplitResult) -> None:
+    # Python leaves out what stands around them, and takes names in them: browsers go nowhere.
+    place = parts.netloc.rpartition("@")[2]
+    if "[" in place and not _BRACKETED.fullmatch(place):
+        raise _unplain()
 
 
 def _address(name: str) -> IPv4Address | IPv6Address:

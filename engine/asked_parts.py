@@ -10,12 +10,18 @@ from typing import Final, TypeGuard
 from attrs import define, field
 
 from .jsonrpc import JsonObject, JsonValue, dumps
+from .linear_patterns import MOST_CHARACTERS, is_linear
 
 MOST_INLINED: Final = 256 * 1024
 """Bytes of JSON that the references of one form may repeat, all taken together."""
 
 MOST_CHOICES: Final = 50_000
 """Choices that one form may offer, all fields taken together."""
+
+
+MOST_MATCHED: Final = 256 * 1024
+"""Characters of defaults that the patterns of one form are held against. A pattern takes up to a
+few microseconds for each."""
 
 
 class Malformed(Exception):
@@ -73,6 +79,24 @@ class Definitions:
                 if isinstance(found, dict):
                     return found
         raise Malformed("it refers to something outside its schema")
+
+
+@define
+class Patterns:
+    """The patterns of a form that are run, up to sums: the others are its server's business."""
+
+    _characters: int = MOST_CHARACTERS
+    _matched: int = MOST_MATCHED
+
+    def run(self, pattern: str) -> bool:
+        """Whether this one is held against answers."""
+        self._characters -= len(pattern)
+        return self._characters >= 0 and is_linear(pattern)
+
+    def match(self, default: JsonValue) -> bool:
+        """Whether the default of a field with such a pattern is held against it now."""
+        self._matched -= len(default) if isinstance(default, str) else 0
+        return self._matched >= 0
 
 
 def _is_object(value: JsonValue) -> TypeGuard[JsonObject]:

@@ -18,6 +18,8 @@ from .limits import raising
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
+_NO_TOOLS: Final = "the model is to call tools, which no client of this version declares"
+
 
 def capabilities(kinds: Collection[Kind]) -> JsonObject:
     """What a client declares that answers these kinds of question."""
@@ -47,13 +49,16 @@ def read_questions(
 
 
 def _read(key: str, request: JsonValue, origin: Origin, allowed: Collection[Kind]) -> InputRequest:
+    asked = f"Question {quoted(key)} of {origin}"
     try:
         kind, params = _taken_apart(request)
-        if kind not in allowed or (kind == "sampling" and wants_tools(params)):
-            raise QuestionRefused(f"Question {quoted(key)} of {origin}", key, kind)
+        if kind not in allowed:
+            raise QuestionRefused(asked, key, kind)
+        if kind == "sampling" and wants_tools(params):
+            raise QuestionRefused(asked, key, kind, _NO_TOOLS)
         return _understood(key, kind, params, origin)
     except Malformed as fault:
-        raise InvalidReply(f"Question {quoted(key)} of {origin} is malformed: {fault}") from None
+        raise InvalidReply(f"{asked} is malformed: {fault}") from None
 
 
 def _understood(key: str, kind: Kind, params: JsonObject, origin: Origin) -> InputRequest:

@@ -78,13 +78,15 @@ class QuestionRefused(CallError, PeerError):
         kind: form, url, sampling or roots.
     """
 
-    def __init__(self, asked: str, key: str, kind: Kind) -> None:
+    def __init__(self, asked: str, key: str, kind: Kind, reason: str | None = None) -> None:
+        """``reason`` is why, where it is not for the kind as a whole."""
         self.key = key
         self.kind: Kind = kind
-        super().__init__(
-            f"{asked} was refused and nothing was sent: this client did not declare {kind!r}. "
+        why = reason or (
+            f"this client did not declare {kind!r}. "
             "A callback declares a kind; `refuse` takes it away"
         )
+        super().__init__(f"{asked} was refused and nothing was sent: {why}")
 
 
 class RoundsExceeded(CallError, PeerError):

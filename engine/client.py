@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from typing import Any, TypedDict, TypeVar, Unpack, cast
+from typing import Any, Final, TypedDict, TypeVar, Unpack, cast
 
 import attrs
 
@@ -20,7 +20,7 @@ from .client_messages import (
     GetPromptResult,
     ReadResourceResult,
 )
-from .client_options import check_seconds
+from .client_options import check_plain, check_seconds
 from .client_reads import ReadingClient
 from .client_wire import Outgoing
 from .conversation import Rounds
@@ -28,11 +28,24 @@ from .driver import Conversation, Send
 from .errors import UsageError
 from .hearing import Hearing, LogCallback, ProgressCallback
 from .jsonrpc import JsonObject
-from .protocol import LOG_LEVELS, META_PREFIX, LogLevel
+from .protocol import (
+    LOG_LEVELS,
+    META_CAPABILITIES,
+    META_CLIENT,
+    META_LOG_LEVEL,
+    META_VERSION,
+    LogLevel,
+)
 from .snapshot import snapshot
 from .stored import load
 
 T = TypeVar("T")
+
+_OWN_META: Final = frozenset(
+    {"progressToken", META_VERSION, META_CLIENT, META_CAPABILITIES, META_LOG_LEVEL}
+)
+"""Members of ``_meta`` that the client sets. Others with the protocol's prefix are those of its
+extensions (basic/index, "_meta")."""
 
 
 class HearOptions(TypedDict, total=False):
@@ -53,7 +66,8 @@ class CallOptions(HearOptions, total=False):
     """Seconds for the whole call, callbacks included; None for the client's own, ``math.inf``
     for none."""
     meta: Mapping[str, object] | None
-    """Members for the ``_meta`` of every request, such as ``traceparent``."""
+    """Members for the ``_meta`` of every request, such as those of an extension. They go before
+    the trace context of a running OpenTelemetry span, which is told by itself."""
 
 
 class ToolOptions(CallOptions, total=False):
@@ -203,14 +217,17 @@ class Client(ReadingClient):
             server=self.name,
             deadline=None if seconds == math.inf else settings.clock() + seconds,
         )
-        return Conversation(send or self.send, settings, rounds, self._hearing(options))
+        hearing = self._hearing(options)
+        return Conversation(send or self.send, settings, rounds, hearing, self.give_up)
 
     def _hearing(self, options: CallOptions) -> Hearing:
-        log = options.get("log") or self._settings.log
+        progress, log = options.get("progress"), options.get("log")
+        check_plain("progress", progress)
+        check_plain("log", log)
         level = options.get("log_level") or self._settings.log_level
         if level not in LOG_LEVELS:
             raise UsageError(f"log_level takes {', '.join(LOG_LEVELS)}; not {level!r}")
-        return Hearing(options.get("progress"), log, level)
+        return Hearing(progress, log or self._settings.log, level)
 
     def load(
         self, blob: bytes, *, moved: bool = False, **options: Unpack[HearOptions]
@@ -244,7 +261,7 @@ class Client(ReadingClient):
             name = str(rounds.target.get(TOOL_CALL.names))
             rounds = attrs.evolve(rounds, carrier=self._schemas.checking(TOOL_CALL, name))
         hearing = self._hearing(cast(CallOptions, options))
-        return Conversation[Any].resumed(self.send, settings, rounds, hearing)
+        return Conversation[Any].resumed(self.send, settings, rounds, hearing, self.give_up)
 
 
 def _tool_target(name: str, arguments: Mapping[str, object] | None) -> JsonObject:
@@ -261,7 +278,7 @@ def _prompt_target(name: str, arguments: Mapping[str, str] | None) -> JsonObject
 
 
 def _own_meta(meta: Mapping[str, object]) -> JsonObject:
-    if taken := [name for name in meta if name == "progressToken" or name.startswith(META_PREFIX)]:
+    if taken := sorted(_OWN_META & meta.keys()):
         raise UsageError(f"meta must not hold {taken[0]!r}: the client sets it by itself")
     return snapshot(meta, "The meta")
 

@@ -17,6 +17,7 @@ from attrs import define, field
 
 from .changes import Change, ListChanged, ListName, ResourceUpdated
 from .client_messages import (
+    Cacheable,
     Discovery,
     PromptPage,
     ReadResourceResult,
@@ -27,17 +28,14 @@ from .client_messages import (
 from .client_wire import Outgoing
 from .errors import ProtocolError
 from .exchange import ClientTransport, FullyNamed
-from .jsonrpc import JsonObject, JsonValue, dumps
+from .jsonrpc import JsonObject, dumps
 from .protocol import COMPLETE, structure
 from .result_cache import Asked, ResultCache
 from .stored import home_of
 
 Send: TypeAlias = Callable[[Outgoing], Awaitable[JsonObject]]
-Hinted: TypeAlias = (
-    Discovery | ToolPage | PromptPage | ResourcePage | ResourceTemplatePage | ReadResourceResult
-)
 
-_KINDS: Final[Mapping[str, type[Hinted]]] = {
+_KINDS: Final[Mapping[str, type[Cacheable]]] = {
     "server/discover": Discovery,
     "tools/list": ToolPage,
     "prompts/list": PromptPage,
@@ -51,6 +49,8 @@ _LISTED: Final[Mapping[ListName, tuple[str, ...]]] = {
     "prompts": ("prompts/list",),
     "resources": ("resources/list", "resources/templates/list"),
 }
+
+_LONGEST_MS: Final = 10**15
 
 _TRACING: Final = frozenset({"traceparent", "tracestate", "baggage"})
 """Members of ``_meta`` that no result depends on."""
@@ -106,7 +106,8 @@ class CachedReads:
             return await send(outgoing)
         asked, private = self._asked(outgoing), await self._private()
         if fresh:
-            self._drop(cache, asked, private)
+            # What is still on its way is not kept either: it is older than what comes now.
+            cache.forget(lambda kept: kept == asked)
         else:
             kept = cache.take(asked, None) or cache.take(asked, private)
             if kept is not None:
@@ -114,11 +115,26 @@ class CachedReads:
                 return cast(JsonObject, msgspec.json.decode(kept))
         before = cache.forgotten
         result = await send(outgoing)
-        # A change that was told meanwhile may be missing in it.
-        if cache.forgotten == before:
-            self._drop(cache, asked, private)
-            _keep(cache, asked, private, result)
+        await self._keep(cache, asked, private, result, before)
         return result
+
+    async def _keep(
+        self, cache: ResultCache, asked: Asked, private: Hashable, result: JsonObject, before: int
+    ) -> None:
+        received, hints = trio.current_time(), _hints(asked.method, result)
+        # It may be what another account was given, where the credentials have changed meanwhile.
+        if hints.cache_scope == "private" and hints.ttl_ms and await self._private() != private:
+            return
+        # A change that was told meanwhile may be missing in it.
+        if cache.forgotten != before:
+            return
+        # Its scope may have changed, so that it is looked for in both.
+        cache.drop(asked, None)
+        cache.drop(asked, private)
+        whose = None if hints.cache_scope == "public" else private
+        # An integer of hundreds of digits is no float.
+        seconds = min(hints.ttl_ms, _LONGEST_MS) / 1000
+        cache.keep(asked, whose, dumps(result), received + seconds)
 
     def heard(self, change: Change) -> None:
         """Give up what a change makes stale; what may have been missed makes all of it so."""
@@ -145,11 +161,6 @@ class CachedReads:
         if self.cache is None:
             return False
         return self.cache.forget(lambda asked: asked.home == self._home and concerns(asked))
-
-    def _drop(self, cache: ResultCache, asked: Asked, private: Hashable) -> None:
-        # Its scope may have changed, so that it is looked for in both.
-        cache.drop(asked, None)
-        cache.drop(asked, private)
 
     def _asked(self, outgoing: Outgoing) -> Asked:
         uri = outgoing.params.get("uri")
@@ -180,19 +191,14 @@ def _depends(params: JsonObject) -> bool:
     return "inputResponses" in params or "requestState" in params
 
 
-def _keep(cache: ResultCache, asked: Asked, private: Hashable, result: JsonObject) -> None:
-    kind: JsonValue = result.get("resultType", COMPLETE)
-    if kind != COMPLETE:
-        return
+def _hints(method: str, result: JsonObject) -> Cacheable:
+    """What a result says of keeping it: nothing where it is interim, or not what it should be."""
+    if result.get("resultType", COMPLETE) != COMPLETE:
+        return Cacheable()
     try:
-        hinted = structure(result, _KINDS[asked.method], part="result")
+        return structure(result, _KINDS[method], part="result")
     except ProtocolError:
-        return  # its reader tells what is wrong with it
-    # An integer of hundreds of digits is no float.
-    milliseconds = min(max(hinted.ttl_ms, 0), int(cache.max_ttl * 1000) + 1)
-    if milliseconds:
-        whose = None if hinted.cache_scope == "public" else private
-        cache.keep(asked, whose, dumps(result), milliseconds / 1000)
+        return Cacheable()  # its reader tells what is wrong with it
 
 
 def _covers(asked: Asked, uri: str) -> bool:

@@ -17,15 +17,39 @@ from .jsonrpc import JsonObject, JsonValue
 from .protocol import META_SERVER, CacheScope, Implementation, structure
 
 
+def _milliseconds(told: JsonValue) -> int:
+    if isinstance(told, bool) or not isinstance(told, int | float):
+        return 0
+    return max(int(told), 0)
+
+
+def _scope(told: JsonValue) -> CacheScope:
+    return "public" if told == "public" else "private"
+
+
+@frozen(kw_only=True)
+class Cacheable:
+    """A result that says how long it may be kept (server/utilities/caching).
+
+    These are hints, which never spoil the result that they come with: what makes no sense counts
+    as absent.
+
+    Attributes:
+        ttl_ms: for how long it is fresh, in milliseconds; 0 for not at all.
+        cache_scope: whether others than who has asked may be served with it.
+    """
+
+    ttl_ms: int = field(default=0, converter=_milliseconds)
+    cache_scope: CacheScope = field(default="private", converter=_scope)
+
+
 @frozen
-class Discovery:
+class Discovery(Cacheable):
     """A ``DiscoverResult``."""
 
     supported_versions: list[str]
     capabilities: JsonObject
     instructions: str | None = None
-    ttl_ms: int = 0
-    cache_scope: CacheScope = "private"
     meta: JsonObject = field(factory=dict[str, JsonValue])
 
     @property
@@ -106,43 +130,35 @@ class ResourceTemplate:
 
 
 @frozen
-class ToolPage:
+class ToolPage(Cacheable):
     """A ``ListToolsResult``."""
 
     tools: list[Tool]
     next_cursor: str | None = None
-    ttl_ms: int = 0
-    cache_scope: CacheScope = "private"
 
 
 @frozen
-class PromptPage:
+class PromptPage(Cacheable):
     """A ``ListPromptsResult``."""
 
     prompts: list[Prompt]
     next_cursor: str | None = None
-    ttl_ms: int = 0
-    cache_scope: CacheScope = "private"
 
 
 @frozen
-class ResourcePage:
+class ResourcePage(Cacheable):
     """A ``ListResourcesResult``."""
 
     resources: list[Resource]
     next_cursor: str | None = None
-    ttl_ms: int = 0
-    cache_scope: CacheScope = "private"
 
 
 @frozen
-class ResourceTemplatePage:
+class ResourceTemplatePage(Cacheable):
     """A ``ListResourceTemplatesResult``."""
 
     resource_templates: list[ResourceTemplate]
     next_cursor: str | None = None
-    ttl_ms: int = 0
-    cache_scope: CacheScope = "private"
 
 
 # -- results ----------------------------------------------------------------------------------
@@ -222,12 +238,10 @@ class ResourceContents:
 
 
 @frozen
-class ReadResourceResult:
+class ReadResourceResult(Cacheable):
     """A complete ``ReadResourceResult``."""
 
     contents: list[ResourceContents]
-    ttl_ms: int = 0
-    cache_scope: CacheScope = "private"
     meta: JsonObject = field(factory=dict[str, JsonValue])
 
     @property

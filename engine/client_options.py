@@ -13,6 +13,7 @@ from attrs import field, frozen
 from .answering import Audit, Callbacks, ElicitationCallback, RootsSource, SamplingCallback
 from .asked_round import KINDS, capabilities
 from .call_errors import Kind
+from .checks import is_async
 from .conversation import Rules
 from .errors import UsageError
 from .hearing import LogCallback
@@ -125,6 +126,8 @@ class Settings:
         if self.log_level not in LOG_LEVELS:
             raise UsageError(f"log_level takes {', '.join(LOG_LEVELS)}; not {self.log_level!r}")
         check_extensions(self.extensions)
+        check_plain("audit", self.audit)
+        check_plain("log", self.log)
 
     def declared(self, kinds: Collection[Kind]) -> JsonObject:
         """What the client declares where it answers these kinds of question."""
@@ -165,3 +168,13 @@ def check_seconds(name: str, seconds: float | None) -> float:
     if not seconds >= 0:
         raise UsageError(f"{name} must be seconds from now, not {seconds}")
     return seconds
+
+
+def check_plain(name: str, hears: object) -> None:
+    """Refuse an async function where one is called that nobody awaits: it would do nothing.
+
+    Raises:
+        UsageError: it is one.
+    """
+    if hears is not None and is_async(hears):
+        raise UsageError(f"{name} takes a plain function, and this one is async")

@@ -30,13 +30,13 @@ from .client_messages import (
     Tool,
     ToolPage,
 )
-from .client_options import ClientOptions, Settings, check_seconds
+from .client_options import ClientOptions, Settings, check_plain, check_seconds
 from .client_schemas import OutputSchemas
 from .client_subscriptions import Changes, subscription
 from .client_wire import Outgoing, Wire
 from .conversation import read_complete
 from .errors import UsageError
-from .exchange import ClientTransport
+from .exchange import ClientTransport, HoldingOpen
 from .jsonrpc import JsonObject
 from .listing import Fetch, Listing, Page
 from .reconnecting import Losses
@@ -143,8 +143,11 @@ class ReadingClient:
         """
 
         async def fetch(cursor: str | None) -> Page[Tool]:
+            before = self._schemas.cleared
             page = await self._page("tools/list", cursor, ToolPage, fresh)
-            self._schemas.learn(page.tools)
+            # A change that was told meanwhile may be missing in it.
+            if self._schemas.cleared == before:
+                self._schemas.learn(page.tools)
             return self._sender.listed(page.tools), page.next_cursor
 
         return self._listing("tools/list", "tool list", fetch)
@@ -252,12 +255,22 @@ class ReadingClient:
         ``heard`` is a plain function that returns at once. It is called before whoever iterates
         is served, and also where what is told waits there already. What it raises ends the
         subscription.
+
+        Raises:
+            UsageError: it is an async function.
         """
+        check_plain("on_change", heard)
         self._on_change.append(heard)
 
     def _tell_change(self, change: Change) -> None:
         for heard in self._on_change:
             heard(change)
+
+    def give_up(self, state: str) -> None:
+        """Tell the transport that nobody will come back with a state."""
+        transport = self._wire.transport
+        if isinstance(transport, HoldingOpen):
+            transport.abandon(state)
 
     async def _listen(self, outgoing: Outgoing) -> JsonObject:
         # Beneath the sender, which would ask again without saying so.

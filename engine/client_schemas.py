@@ -98,10 +98,15 @@ def _made(text: bytes, limits: Limits) -> ResultSchema | Unusable:
 
 @define(eq=False)
 class OutputSchemas:
-    """The output schemas of the tools that were listed last."""
+    """The output schemas of the tools that were listed last.
+
+    Attributes:
+        cleared: goes up with each time that all were forgotten.
+    """
 
     limits: Limits
     bound: int = _BYTES
+    cleared: int = field(init=False, default=0)
     _known: OrderedDict[str, _Promise] = field(init=False, factory=OrderedDict[str, _Promise])
     _bytes: int = field(init=False, default=0)
 
@@ -121,6 +126,7 @@ class OutputSchemas:
         """Forget all: the tools are not what they were."""
         self._known.clear()
         self._bytes = 0
+        self.cleared += 1
 
     def checking(self, carrier: Carrier[CallToolResult], tool: str) -> Carrier[CallToolResult]:
         """The carrier of a call, with the result held against what the tool promises now.

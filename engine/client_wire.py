@@ -15,7 +15,7 @@ from .call_errors import LegTimeout, ServerError, VersionMismatch
 from .conversation import server_of
 from .eras import advice
 from .errors import BUSY, UNSUPPORTED_VERSION, InvalidReply
-from .exchange import ClientTransport, Deferral, Deferred, MirroredRequest
+from .exchange import ClientTransport, Deferral, Deferred, MirroredRequest, Negotiating
 from .hearing import DEAF, Hearing
 from .jsonrpc import Failure, JsonObject, Reply, Request, Success
 from .mirrored import Mirrored
@@ -27,6 +27,7 @@ from .protocol import (
     SUPPORTED_VERSIONS,
     Implementation,
 )
+from .spans import trace_meta
 
 
 @frozen
@@ -35,7 +36,8 @@ class Outgoing:
 
     Attributes:
         method, params, capabilities: as they are sent.
-        meta: members for its ``_meta``, besides those that every request has.
+        meta: members for its ``_meta``, besides those that every request has, and the trace
+            context of the span that runs when it is sent.
         hearing: who hears what is said before the reply.
         reads: it changes nothing at the server and carries nothing secret, so that it may be
             sent twice.
@@ -104,6 +106,7 @@ class Wire:
 
     def _params(self, id: str, outgoing: Outgoing) -> JsonObject:
         meta: JsonObject = {
+            **trace_meta(outgoing.meta),
             **outgoing.meta,
             META_VERSION: self._version,
             META_CLIENT: self.info.wire(),
@@ -144,7 +147,8 @@ class Wire:
         raise self._error(reply, request.method)
 
     def _error(self, reply: Failure, method: str) -> ServerError:
-        told = "" if self._modern else advice(method, reply.code)
+        found_out = isinstance(self.transport, Negotiating) and self.transport.negotiates
+        told = "" if self._modern or found_out else advice(method, reply.code)
         error = ServerError(reply.code, reply.message, reply.data, advice=told)
         error.deferral = _deferral(reply)
         return error

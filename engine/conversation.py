@@ -20,13 +20,16 @@ from .asked_round import KINDS, read_questions
 from .call_errors import Kind, RoundsExceeded, quoted
 from .client_carriers import Carrier
 from .client_messages import InputRequired
-from .errors import CallError, InvalidReply, ProtocolError, UsageError
+from .errors import CallError, InvalidReply, ProtocolError, UsageError, printable
 from .jsonrpc import JsonObject, JsonValue
 from .pacing import Backoff, Schedule, retry_hint
 from .protocol import COMPLETE, INPUT_REQUIRED, META_SERVER, structure
 
 R = TypeVar("R")
 T = TypeVar("T")
+
+_NAME_CHARACTERS: Final = 200
+"""Of a name, those that a person would look at."""
 
 
 def read_complete(result: JsonObject, kind: type[T], said_by: str) -> T:
@@ -56,11 +59,11 @@ def result_type(result: JsonObject, said_by: str) -> str:
 
 
 def server_of(result: JsonObject) -> str | None:
-    """How the server names itself in a result, where it does so readably."""
+    """How the server names itself in a result, where a person could read it."""
     meta = result.get("_meta")
     named = meta.get(META_SERVER) if isinstance(meta, dict) else None
     name = named.get("name") if isinstance(named, dict) else None
-    return name if isinstance(name, str) else None
+    return name if isinstance(name, str) and printable(name[:_NAME_CHARACTERS]) else None
 
 
 # -- steps ------------------------------------------------------------------------------------

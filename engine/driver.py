@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    contextmanager,
+    nullcontext,
+)
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import attrs
 import trio
 
-from .answering import AuditEntry, Outcome, gather
+from .answering import AuditEntry, Outcome, gather, only_cancelled
 from .asked import InputRequest, Response
 from .call_errors import (
     AnswerInvalid,
@@ -30,10 +35,12 @@ from .conversation import Asked, Finished, Leg, Rounds, Step, Tally, Waiting
 from .errors import CallError, InvalidReply, UsageError
 from .hearing import DEAF, Hearing
 from .jsonrpc import JsonObject
-from .stored import dump
+from .stored import dump, is_storable
 
 R = TypeVar("R")
 Send: TypeAlias = Callable[[Outgoing], Awaitable[JsonObject]]
+GiveUp: TypeAlias = Callable[[str], None]
+"""Told of a state that nobody will come back with."""
 Around: TypeAlias = Callable[[bool], AbstractAsyncContextManager[None]]
 """Entered before a leg is sent, and left when its reply was taken or it failed. It is told whether
 the leg does no harm when it is sent again: a poll, or what only reads."""
@@ -47,9 +54,15 @@ class Conversation(Generic[R]):
     """
 
     def __init__(
-        self, send: Send, settings: Settings, rounds: Rounds[R], hearing: Hearing = DEAF
+        self,
+        send: Send,
+        settings: Settings,
+        rounds: Rounds[R],
+        hearing: Hearing = DEAF,
+        give_up: GiveUp | None = None,
     ) -> None:
         self._send_leg = send
+        self._give_up = give_up
         self._settings = settings
         self._rounds = rounds
         self._hearing = hearing
@@ -58,10 +71,15 @@ class Conversation(Generic[R]):
 
     @classmethod
     def resumed(
-        cls, send: Send, settings: Settings, rounds: Rounds[R], hearing: Hearing = DEAF
+        cls,
+        send: Send,
+        settings: Settings,
+        rounds: Rounds[R],
+        hearing: Hearing = DEAF,
+        give_up: GiveUp | None = None,
     ) -> Conversation[R]:
         """Go on with stored rounds, their questions pending again; see ``Client.load``."""
-        conversation = cls(send, settings, rounds, hearing)
+        conversation = cls(send, settings, rounds, hearing, give_up)
         try:
             conversation._rounds = rounds.resumed(settings.rules)
         except QuestionRefused as error:
@@ -120,12 +138,35 @@ class Conversation(Generic[R]):
         """The conversation as bytes, for ``Client.load`` in any process.
 
         Its deadline, rounds, pending questions, state, tally and trail survive. Arguments and
-        state stand in it in the clear.
+        state stand in it in the clear. While it is :attr:`moving`, they are those of the step
+        before, and of a request that is on its way nothing is told.
 
         Raises:
-            UsageError: the call is finished.
+            UsageError: the call is finished, or it is one of a server of an earlier revision,
+                which is open on its connection.
         """
         return dump(self._rounds)
+
+    @property
+    def storable(self) -> bool:
+        """Whether nothing of it lives in this process alone."""
+        return is_storable(self._rounds)
+
+    def abandon(self) -> None:
+        """Give the call up; for one that is not brought to its end.
+
+        A server of an earlier revision, which holds it open, is told. Others keep nothing.
+        """
+        self._drop(self._rounds.interim)
+
+    def _drop(self, interim: InputRequired | None) -> None:
+        if self._give_up is not None and interim is not None and interim.request_state is not None:
+            self._give_up(interim.request_state)
+
+    @property
+    def moving(self) -> bool:
+        """Whether a task moves it now, so that where it stands may be about to change."""
+        return self._busy
 
     @property
     def kept(self) -> bool:
@@ -165,10 +206,12 @@ class Conversation(Generic[R]):
     async def run(self) -> R:
         """Go on to the end, with the callbacks of the client; the result.
 
+        Where it fails, a call that a server of an earlier revision holds open is given up.
+
         Raises:
             PeopleTimeout: the callbacks took too long; all else as for :meth:`advance`.
         """
-        with self._turn():
+        with self._turn(), self._or_abandoned():
             step = self._rounds.step
             while not isinstance(step, Finished):
                 responses: dict[str, Response] = {}
@@ -189,6 +232,14 @@ class Conversation(Generic[R]):
         finally:
             self._busy = False
 
+    @contextmanager
+    def _or_abandoned(self) -> Generator[None]:
+        try:
+            yield
+        except BaseException:
+            self.abandon()
+            raise
+
     # -- the wire -----------------------------------------------------------------------------
 
     async def _advance(self, responses: Mapping[str, Response]) -> Asked | Waiting | Finished[R]:
@@ -208,6 +259,7 @@ class Conversation(Generic[R]):
                     result = await self._send_leg(outgoing)
                     self._rounds, step = leg.taken(result, self._settings.rules)
         except CallError as error:
+            self._drop(error.interim)  # of the reply that was not taken
             error.interim = error.interim or rounds.interim
             if isinstance(error, QuestionRefused):
                 self._audit(error.key, error.kind, "refused", rounds.tally.rounds + 1)
@@ -244,27 +296,26 @@ class Conversation(Generic[R]):
     # -- people -------------------------------------------------------------------------------
 
     async def _ask(self, asked: Asked) -> dict[str, Response]:
-        budget = check_seconds("people_timeout", self._settings.people_timeout)
         started = self._settings.clock()
         try:
-            with (
-                self._before_deadline(),
-                trio.move_on_after(max(budget - self._rounds.people, 0)),
-            ):
+            with self._before_deadline(), self._within_budget():
                 return await gather(asked.questions, self._answer)
             raise self._out_of_time(PeopleTimeout, "people_timeout ran out")
         finally:
             spent = max(self._settings.clock() - started, 0)
             self._rounds = attrs.evolve(self._rounds, people=self._rounds.people + spent)
 
+    def _within_budget(self) -> AbstractContextManager[object]:
+        budget = check_seconds("people_timeout", self._settings.people_timeout)
+        if budget == math.inf:
+            return nullcontext()
+        return trio.move_on_after(max(budget - self._rounds.people, 0))
+
     async def _answer(self, question: InputRequest) -> Response:
         try:
             answer = await self._settings.callbacks.answer(question)
-        except trio.Cancelled:
-            self._record(question, "abandoned")
-            raise
-        except BaseException:
-            self._record(question, "failed")
+        except BaseException as error:
+            self._record(question, "abandoned" if only_cancelled(error) else "failed")
             raise
         response = self._checked(question, answer)
         self._record(question, response.action, response.wire)

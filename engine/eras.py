@@ -15,7 +15,7 @@ _SERVER_ERROR: Final = -32000
 
 _CODES: Final = frozenset({INVALID_REQUEST, _SERVER_ERROR})
 _OLDER: Final = f"a revision of the protocol before {SUPPORTED_VERSIONS[-1]}"
-_LATER: Final = "which a later version of this library will speak"
+_HOW: Final = 'open the client in mode="auto"'
 
 
 def advice(method: str, code: int) -> str:
@@ -24,9 +24,9 @@ def advice(method: str, code: int) -> str:
     Every server of this revision knows ``server/discover``; and no request of ours is malformed.
     """
     if method == "server/discover" and code == METHOD_NOT_FOUND:
-        return f" (the server speaks {_OLDER}, {_LATER}: it does not know server/discover)"
+        return f" (the server speaks {_OLDER}, for it does not know server/discover: {_HOW})"
     if code == METHOD_NOT_FOUND:
-        return f" (it has nothing of that kind, or speaks only {_OLDER}, {_LATER})"
+        return f" (it has nothing of that kind, or speaks only {_OLDER}: {_HOW})"
     if code in _CODES:
-        return f" (it may be that the server speaks only {_OLDER}, {_LATER})"
+        return f" (it may be that the server speaks only {_OLDER}: {_HOW})"
     return ""

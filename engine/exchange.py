@@ -178,6 +178,23 @@ class FullyNamed(Protocol):
     """The whole command or address. It is compared, and never shown, logged or stored."""
 
 
+@runtime_checkable
+class Negotiating(Protocol):
+    """A client's transport that finds out by itself which revision its server speaks."""
+
+    negotiates: bool
+    """Whether it does; what stands around another transport says what that one says."""
+
+
+@runtime_checkable
+class HoldingOpen(Protocol):
+    """A client's transport that keeps calls open between an interim result and the next leg."""
+
+    def abandon(self, state: str) -> None:
+        """Nobody will come back with this state. A state of another's is none of its business."""
+        ...
+
+
 class TransportLost(CallError, WorldError):
     """The connection to the server broke before a reply came.
 

@@ -16,10 +16,12 @@ import trio
 from attrs import evolve, field, frozen
 
 from .bridged import BridgedExchange
+from .content import tool_error
+from .errors import INVALID_REQUEST
 from .handshake_results import older_question
 from .jsonrpc import Failure, JsonObject, JsonValue, Reply, Request, Success, dumps
 from .limits import Limits, raising
-from .own_requests import OwnRequests, Post
+from .own_requests import Kept, OwnRequests, Post
 from .pacing import Backoff, retry_hint
 from .protocol import INPUT_REQUIRED
 
@@ -50,9 +52,10 @@ class Bridge:
     Attributes:
         serve: serves one round.
         version: the peer's revision.
-        limits: of these, ``question_seconds``.
+        limits: of these, ``question_seconds`` and ``rounds``.
         own: the requests of the session.
         post: sends what belongs to this call; None where nothing can be asked.
+        kept: the answers that it has not served yet.
     """
 
     serve: Serve
@@ -60,6 +63,7 @@ class Bridge:
     limits: Limits
     own: OwnRequests
     post: Post | None
+    kept: Kept = field(factory=Kept)
     pace: Backoff = field(factory=Backoff)
 
     async def run(self, request: Request, exchange: BridgedExchange) -> Reply:
@@ -68,11 +72,21 @@ class Bridge:
         Raises:
             UsageError: what it asks cannot be sent.
         """
+        try:
+            return await self._run(request, exchange)
+        finally:
+            self.kept.clear()
+
+    async def _run(self, request: Request, exchange: BridgedExchange) -> Reply:
         given = {name: v for name, v in request.params.items() if name not in _INTERIM}
         params, polls = given, 0
-        while True:
+        # A flow says itself, and better, that it has had as many as it may: hence one more. What
+        # is asked by hand of one who declines at once would go on until the call is too old.
+        for _ in range(self.limits.rounds + 1):
             exchange.timeouts.clear()
             reply = await self.serve(evolve(request, params=params), exchange)
+            params = given
+            self.kept.clear()
             if not isinstance(reply, Success) or reply.result.get("resultType") != INPUT_REQUIRED:
                 return reply
             result = reply.result
@@ -85,6 +99,8 @@ class Bridge:
             params = {**given, "inputResponses": answers}
             if "requestState" in result:
                 params["requestState"] = result["requestState"]
+        text = f"The call had {self.limits.rounds} rounds, which is limit rounds {raising('rounds')}"
+        return ended(request, f"{text}, so nothing more was done.")
 
     async def _answers(
         self, questions: Mapping[str, JsonObject], timeouts: Mapping[str, float]
@@ -107,7 +123,7 @@ class Bridge:
             return CANCEL
         method, params = older_question(question, self.version)
         with trio.move_on_after(seconds):
-            reply = await self.own.ask(method, params, self.post)
+            reply = await self.own.ask(method, params, self.post, self.kept)
             if isinstance(reply, Success):
                 return reply.result
             return _refused(method, reply)
@@ -118,6 +134,13 @@ class Bridge:
             raising("question_seconds"),
         )
         return CANCEL
+
+
+def ended(request: Request, text: str) -> Reply:
+    """The end of a call that cannot go on: of a tool, in a result that a model reads."""
+    if request.method == "tools/call":
+        return Success(request.id, tool_error(text))
+    return Failure(request.id, INVALID_REQUEST, text)
 
 
 def _questions(result: JsonObject) -> dict[str, JsonObject]:

@@ -14,23 +14,21 @@ import trio
 from attrs import evolve
 
 from .bridged import BridgedExchange
-from .content import tool_error
 from .errors import (
     INVALID_PARAMS,
-    INVALID_REQUEST,
     MISSING_CAPABILITY,
     ProtocolError,
     method_not_found,
 )
 from .exchange import Exchange
-from .handshake_bridge import Bridge, Serve
+from .handshake_bridge import Bridge, Serve, ended
 from .handshake_changes import Watching
 from .handshake_results import older_failure, older_info, older_result
 from .handshake_versions import negotiated
-from .jsonrpc import Failure, JsonObject, Notification, Reply, Request, Success, failure
+from .jsonrpc import JsonObject, JsonValue, Notification, Reply, Request, Success, failure
 from .limits import raising
 from .middleware import settled
-from .own_requests import OwnRequests, Post
+from .own_requests import Kept, OwnRequests, Post, Room
 from .protocol import (
     META_CAPABILITIES,
     META_CLIENT,
@@ -101,7 +99,7 @@ class HandshakeSession:
         self.version: Final = version
         self.own: Final = OwnRequests()
         self._server: Final = server
-        self._capabilities: Final[JsonObject] = capabilities if remembered else {}
+        self._capabilities: Final = _declared(capabilities) if remembered else {}
         self._client: Final = client
         self._remembered: Final = remembered
         self._level: LogLevel = "info"
@@ -130,11 +128,16 @@ class HandshakeSession:
         known = client if isinstance(client, dict) else None
         return cls(server, negotiated(params["protocolVersion"]), capabilities, known)
 
-    def welcome(self) -> JsonObject:
-        """The result of ``initialize``."""
+    def welcome(self, *, changes: bool = True) -> JsonObject:
+        """The result of ``initialize``.
+
+        Args:
+            changes: whether there is a way to tell the peer what changes.
+        """
         server = self._server
-        declared = server.capabilities()
-        declared.pop("extensions", None)
+        declared = {n: v for n, v in server.capabilities().items() if n != "extensions"}
+        if not changes:
+            declared = {name: _without_changes(value) for name, value in declared.items()}
         result: JsonObject = {
             "protocolVersion": self.version,
             "capabilities": declared,
@@ -147,7 +150,12 @@ class HandshakeSession:
     # -- requests -----------------------------------------------------------------------------
 
     async def handle(
-        self, request: Request, exchange: Exchange, post: Post | None, serve: Serve | None = None
+        self,
+        request: Request,
+        exchange: Exchange,
+        post: Post | None,
+        serve: Serve | None = None,
+        room: Room | None = None,
     ) -> Reply:
         """Serve one request of the peer; only cancellation is raised.
 
@@ -156,30 +164,42 @@ class HandshakeSession:
             exchange: the transport's.
             post: sends the server's own requests, on the way that belongs to this one.
             serve: serves one round of it; by default the server does at once.
+            room: for the answers to its questions; by default there is no end of it.
         """
         own = self._methods.get(request.method)
-        if own is not None:
+        if own is not None or request.method in _MODERN_ONLY:
             await trio.lowlevel.checkpoint()
             return self._done_here(request, own)
-        if request.method in _MODERN_ONLY:
-            await trio.lowlevel.checkpoint()
-            return failure(method_not_found(request.method), request.id)
         try:
             inner = evolve(request, params=self._modern(request.params))
         except ProtocolError as error:
             return failure(error, request.id)
-        return self._told(request, await self._served(inner, exchange, post, serve))
+        return self._told(request, await self._served(inner, exchange, post, serve, room))
 
-    def _done_here(self, request: Request, own: _OwnMethod) -> Reply:
+    def _done_here(self, request: Request, own: _OwnMethod | None) -> Reply:
         try:
+            if own is None or not self._offers(request.method):
+                raise method_not_found(request.method)
             own(request.params)
         except ProtocolError as error:
             return failure(error, request.id)
         return Success(request.id, {})
 
+    def _offers(self, method: str) -> bool:
+        """Whether the server has declared what one of the session's own methods belongs to."""
+        declared = self._server.capabilities()
+        if method == "logging/setLevel":
+            return "logging" in declared
+        if method in ("resources/subscribe", "resources/unsubscribe"):
+            resources = declared.get("resources")
+            told = isinstance(resources, dict) and bool(resources.get("subscribe"))
+            return told and self._remembered
+        return True
+
     def _modern(self, params: JsonObject) -> JsonObject:
         """The parameters as a client of this revision would send them."""
-        given = params.get("_meta", {})
+        given = params.get("_meta")
+        given = {} if given is None else given
         if not isinstance(given, dict):
             raise ProtocolError(INVALID_PARAMS, 'Invalid params: "_meta" must be an object')
         meta = {name: v for name, v in given.items() if not name.startswith(META_PREFIX)}
@@ -191,7 +211,12 @@ class HandshakeSession:
         return {**params, "_meta": meta}
 
     async def _served(
-        self, request: Request, exchange: Exchange, post: Post | None, serve: Serve | None
+        self,
+        request: Request,
+        exchange: Exchange,
+        post: Post | None,
+        serve: Serve | None,
+        room: Room | None,
     ) -> Reply:
         inner = _bridged(exchange, self._sealer)
         limits = self._server.limits
@@ -201,6 +226,7 @@ class HandshakeSession:
             limits,
             self.own,
             post if self._remembered else None,
+            Kept(room),
         )
         with trio.move_on_after(limits.open_seconds):
             return await settled(lambda whole, _: bridge.run(whole, inner), request, inner)
@@ -208,21 +234,15 @@ class HandshakeSession:
             f"The call was open for {limits.open_seconds:g} seconds, which is limit open_seconds "
             f"{raising('open_seconds')}, so nothing more was done."
         )
-        return self._ended(request, text)
+        return ended(request, text)
 
     def _told(self, request: Request, reply: Reply) -> Reply:
         """The reply in the peer's own terms."""
         if isinstance(reply, Success):
             return Success(reply.id, older_result(reply.result, self.version))
         if reply.code == MISSING_CAPABILITY:
-            return self._ended(request, reply.message + ("" if self._remembered else NO_SESSION))
+            return ended(request, reply.message + ("" if self._remembered else NO_SESSION))
         return older_failure(reply, request.method)
-
-    def _ended(self, request: Request, text: str) -> Reply:
-        """The end of a call that cannot go on: of a tool, in a result that a model reads."""
-        if request.method == "tools/call":
-            return Success(request.id, tool_error(text))
-        return Failure(request.id, INVALID_REQUEST, text)
 
     # -- the rest of a session ----------------------------------------------------------------
 
@@ -235,6 +255,23 @@ class HandshakeSession:
     async def changes(self, exchange: Exchange) -> None:
         """Tell the peer what changes, through the exchange, until the server or it closes."""
         await self._server.tell_changes(self._watching, exchange)
+
+
+def _declared(capabilities: JsonObject) -> JsonObject:
+    """What a peer declared, in terms of this revision.
+
+    Before there were links, elicitation was of forms, whatever else stood there.
+    """
+    elicitation = capabilities.get("elicitation")
+    if not isinstance(elicitation, dict) or not elicitation.keys().isdisjoint(("form", "url")):
+        return capabilities
+    return {**capabilities, "elicitation": {**elicitation, "form": {}}}
+
+
+def _without_changes(capability: JsonValue) -> JsonValue:
+    if not isinstance(capability, dict):
+        return capability
+    return {n: v for n, v in capability.items() if n not in ("listChanged", "subscribe")}
 
 
 def _pong(params: JsonObject) -> None:

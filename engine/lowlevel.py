@@ -147,7 +147,7 @@ class LowLevelServer:
         self._capabilities: Final[JsonObject] = dict(capabilities or {})
         self._caching: Final[JsonObject] = {"ttlMs": list_ttl_ms, "cacheScope": list_scope}
         self._lifespan: Final = lifespan
-        self._handshake: Final = handshake
+        self.handshake: Final = handshake
         self._boundary: Boundary | None = None
         self._methods: Final[dict[str, MethodHandler]] = {"server/discover": self._discover}
         self._proceed: Final = around(middleware, self._reply)
@@ -240,7 +240,7 @@ class LowLevelServer:
         return allowed(incoming, await handler(incoming))
 
     def _check_handshake(self, params: JsonObject) -> None:
-        if not self._handshake:
+        if not self.handshake:
             self._refuse_handshake(params)
 
     def _refuse_handshake(self, params: JsonObject) -> None:

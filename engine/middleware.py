@@ -44,8 +44,9 @@ def _cancellation(
 ) -> BaseExceptionGroup[BaseException]:
     """What is to be raised where a task of a nursery failed while it was cancelled."""
     cancelled, rest = group.split(trio.Cancelled)
-    if cancelled is None or not (rest is None or isinstance(rest, Exception)):
-        return group  # an interrupt from the keyboard is nobody's to keep
+    if cancelled is None or not isinstance(rest, Exception):
+        # Nothing failed, or it is an interrupt from the keyboard, which is nobody's to keep.
+        return group
     _log.error("%.100r failed while it was cancelled", request.method, exc_info=rest)
     return cancelled
 

@@ -208,6 +208,12 @@ def _exactly(kind: type[T], *also: type) -> Callable[[object, object], T]:
     return check
 
 
+def _integer(value: object, _: object) -> int:
+    # To JSON Schema 42.0 is an integer, and some write all their numbers so.
+    whole = isinstance(value, float) and value.is_integer()
+    return int(cast(float, value)) if whole else _exactly(int)(value, int)
+
+
 def _as_is(value: object, _: object) -> object:
     return value
 
@@ -280,10 +286,16 @@ def _one_of(kind: object) -> Callable[[object, object], object]:
 
 
 def _json_members(cls: type, converter: BaseConverter) -> Callable[[object, object], object]:
-    """A hook that is made when it is first used: a server never needs those of a client."""
+    """A hook that is made when it is first used: a server never needs those of a client.
+
+    A field with a converter of its own is given the value as it is.
+    """
     attrs.resolve_types(cast(Any, cls))
     names = {
-        a.name: override(rename=_RENAMED.get(a.name), struct_hook=_optional_hook(a.type))
+        a.name: override(
+            rename=_RENAMED.get(a.name),
+            struct_hook=_as_is if a.converter else _optional_hook(a.type),
+        )
         for a in attrs.fields(cast(Any, cls))
     }
     build = make_dict_structure_fn(cast(Any, cls), converter, **cast(Any, names))
@@ -299,7 +311,7 @@ def _build(*, detailed: bool) -> Converter:
     converter = Converter(detailed_validation=detailed)
     converter.register_structure_hook(str, _exactly(str))
     converter.register_structure_hook(bool, _exactly(bool))
-    converter.register_structure_hook(int, _exactly(int))
+    converter.register_structure_hook(int, _integer)
     converter.register_structure_hook(float, _exactly(float, int))
     converter.register_structure_hook_func(_is_json_object, _json_object)
     converter.register_structure_hook_func(_is_json_value, _as_is)

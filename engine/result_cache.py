@@ -110,13 +110,14 @@ class ResultCache:
         self._kept.move_to_end(key)
         return entry.result
 
-    def keep(self, asked: Asked, whose: Hashable, result: bytes, ttl: float) -> None:
-        """Keep a result that was received now, where it fits; ``ttl`` in seconds."""
+    def keep(self, asked: Asked, whose: Hashable, result: bytes, until: float) -> None:
+        """Keep a result until then, on trio's clock, where it fits."""
         self._same_clock()
         key = (asked, whose)
         self._drop(key)
-        entry = _Entry(result, trio.current_time() + min(ttl, self.max_ttl))
-        if ttl <= 0 or entry.size > self.size:
+        now = trio.current_time()
+        entry = _Entry(result, min(until, now + self.max_ttl))
+        if until <= now or entry.size > self.size:
             return
         self._kept[key] = entry
         self._bytes += entry.size
@@ -139,7 +140,8 @@ class ResultCache:
         return bool(gone)
 
     def forget_owner(self, owns: Callable[[Hashable], bool]) -> None:
-        """Forget what is private to somebody."""
+        """Forget what is private to somebody, who will not ask again."""
+        self._forgotten += 1
         for key in [key for key in self._kept if owns(key[1])]:
             self._drop(key)
 

@@ -16,7 +16,7 @@ from attrs import define, field
 from .call_errors import quoted
 from .errors import printable
 from .jsonrpc import JsonObject, JsonValue
-from .linear_patterns import LINEAR
+from .linear_patterns import LINEAR, MOST_CHARACTERS, pattern_characters
 from .schema_cost import Cost
 from .schema_parts import Unusable
 
@@ -51,6 +51,8 @@ class ResultSchema:
 
     def __attrs_post_init__(self) -> None:
         _check_dialect(self.schema)
+        if pattern_characters(self.schema) > MOST_CHARACTERS:
+            raise Unusable(f"its patterns have more than {MOST_CHARACTERS} characters")
         self._cost = Cost(self.schema)
         self._validator = _compiled(self.schema)
 

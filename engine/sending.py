@@ -61,7 +61,8 @@ class Sender:
         name = outgoing.params.get("name") if outgoing.method == "tools/call" else None
         if not isinstance(name, str):
             return await self._tried(outgoing, attempts)
-        call = attrs.evolve(outgoing, mirrored=self._tools.mirrored(name))
+        mirrored = self._tools.mirrored(name)
+        call = attrs.evolve(outgoing, mirrored=mirrored) if mirrored else outgoing
         try:
             return await self._tried(call, attempts)
         except ServerError as refusal:

@@ -1,20 +1,21 @@
 """Where a request meets the program's tracing, if it has any.
 
 This side of the seam imports no OpenTelemetry, so a program without tracing pays for one look-up
-a request. The other side is :mod:`.otel`.
+a request. The other side is :mod:`.otel` for what is served, and :mod:`.otel_context` for what is
+asked of others.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from .carrier import Carrier
-    from .jsonrpc import Reply, Request
+    from .jsonrpc import JsonObject, JsonValue, Reply, Request
 
 _API: Final = "opentelemetry.trace"
 
@@ -61,3 +62,21 @@ def request_span(
     from .otel import RecordedSpan
 
     return RecordedSpan(request, transport, methods)
+
+
+_ONE: Final = ("traceparent", "tracestate")
+"""What is about one span; half of each of two spans would be about none."""
+
+
+def trace_meta(given: Mapping[str, JsonValue]) -> JsonObject:
+    """What the ``_meta`` of a request tells of the span that runs here, if one does.
+
+    Args:
+        given: what the caller puts there, which goes first.
+    """
+    if sys.modules.get(_API) is None:
+        return {}
+    from .otel_context import running
+
+    spoken_for = {*given, *_ONE} if not given.keys().isdisjoint(_ONE) else given
+    return {name: value for name, value in running().items() if name not in spoken_for}

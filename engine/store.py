@@ -117,7 +117,7 @@ class ConversationStore:
         Whoever saves it gives it away: to go on with it here, resume it or use :meth:`keeping`.
 
         Raises:
-            UsageError: it is finished, or in a store already.
+            UsageError: it is finished, in a store already, or a task moves it.
         """
         if conversation.kept:
             raise UsageError("The conversation is in a store already, which saves every step of it")
@@ -133,19 +133,19 @@ class ConversationStore:
         is removed. When the block is left before, the entry stays, free for anybody.
 
         Raises:
-            UsageError: it is finished, or in a store already.
+            UsageError: it is finished, in a store already, or a task moves it.
             ConversationGone: it was cancelled meanwhile, and the block with it.
             LeaseLost: it was taken over, since the lease could not be renewed in time.
         """
-        if conversation.kept:
-            raise UsageError("The conversation is in a store already")
         record = self._record(conversation, self._clock() + self._lease)
-        lease = _lease(record.id)
-        await self._shelf.add(record, lease.holder)
-        async with self._keeper(lease, conversation, sending=False).keep():
+        keeper = self._keeper(_lease(record.id), conversation, sending=False)
+        async with keeper.keep(record):
             yield record.id
 
     def _record(self, conversation: Conversation[Any], held_until: float | None) -> Record:
+        if conversation.moving:
+            # A request may be on its way of which its entry would know nothing.
+            raise UsageError("A task moves the conversation; store it when its step has come")
         now, id = self._clock(), secrets.token_hex(_ID_BYTES)
         return Record(
             id=id,

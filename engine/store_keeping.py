@@ -20,7 +20,7 @@ from .errors import CallError
 from .retrying import may_repeat
 from .store_errors import ConversationGone, EntryError, StoreUnusable
 from .store_sealing import Wrapping
-from .store_shelf import Lease, Shelf
+from .store_shelf import Lease, Record, Shelf
 
 RENEWALS: Final = 3
 """How often a lease is renewed within its time."""
@@ -44,13 +44,19 @@ class Keeper:
     _lost: EntryError | None = field(default=None, init=False)
 
     @asynccontextmanager
-    async def keep(self) -> AsyncGenerator[None]:
+    async def keep(self, new: Record | None = None) -> AsyncGenerator[None]:
         """Keep it for the length of a block, and let it go.
 
+        Args:
+            new: its record, where it is to be added first.
+
         Raises:
+            UsageError: it is kept already.
             ConversationGone, LeaseLost: it was cancelled or taken over, and the block too.
         """
         self.conversation.keep_by(self._leg)
+        if new is not None:
+            await self._add(new)
         try:
             async with background() as nursery:
                 nursery.start_soon(self._renew, nursery.cancel_scope)
@@ -61,6 +67,13 @@ class Keeper:
             await self._let_go()
         if self._lost is not None:
             raise self._lost
+
+    async def _add(self, record: Record) -> None:
+        try:
+            await self.shelf.add(record, self.lease.holder)
+        except BaseException:
+            self.conversation.keep_by(None)
+            raise
 
     @asynccontextmanager
     async def _leg(self, repeatable: bool) -> AsyncGenerator[None]:
@@ -82,11 +95,16 @@ class Keeper:
         with trio.CancelScope(shield=True):
             if self.conversation.done:
                 await self.shelf.remove(self.lease.id, self.lease.holder)
+            elif not self.conversation.storable:
+                await self.shelf.remove(self.lease.id, self.lease.holder)
+                self.conversation.abandon()
+                self.conversation.dump()  # which says why not
             else:
                 await self._write(sending=self.sending)
 
     async def _let_go(self) -> None:
-        if self.conversation.done or self._lost is not None:
+        over = self.conversation.done or not self.conversation.storable
+        if over or self._lost is not None:
             return
         with trio.CancelScope(shield=True):
             try:

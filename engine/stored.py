@@ -20,6 +20,7 @@ from .client_messages import InputRequired
 from .conversation import Finished, Rounds, Tally, read_interim
 from .errors import UsageError
 from .exchange import ClientTransport, FullyNamed
+from .handshake_link import META_OPEN_CALL
 from .jsonrpc import JsonObject, dumps
 from .limits import Limits
 from .protocol import INPUT_REQUIRED
@@ -32,10 +33,15 @@ def dump(rounds: Rounds[Any]) -> bytes:
     """The bytes of an unfinished conversation.
 
     Raises:
-        UsageError: it is finished.
+        UsageError: it is finished, or its state means nothing to another process.
     """
     if isinstance(rounds.step, Finished):
         raise UsageError(f"The call of {rounds.origin} is finished; nothing is left to resume")
+    if not is_storable(rounds):
+        raise UsageError(
+            f"The call of {rounds.origin} cannot be stored: its server speaks an earlier revision "
+            "of the protocol, in which an open call lives in its connection. Answer it here"
+        )
     payload = Payload(
         method=rounds.carrier.method,
         target=dumps(rounds.target),
@@ -52,6 +58,11 @@ def dump(rounds: Rounds[Any]) -> bytes:
         trail=[_trace(entry) for entry in rounds.trail],
     )
     return packed(payload)
+
+
+def is_storable(rounds: Rounds[Any]) -> bool:
+    """Whether another process could go on with it."""
+    return rounds.interim is None or META_OPEN_CALL not in rounds.interim.meta
 
 
 def _trace(entry: AuditEntry) -> Trace:

@@ -20,6 +20,7 @@ import trio
 
 from antiphon import AntiphonError, Asked, Conversation, Decline, FormRequest, Waiting, open_client
 from antiphon.engine.asked_form import Field
+from antiphon.engine.errors import printable
 from antiphon.engine.store import ConversationStore
 from antiphon.transports.store_sqlite import open_store
 
@@ -62,11 +63,13 @@ async def show(store: ConversationStore) -> None:
     await store.expire()
     for call in await store.list():
         left = (
-            "" if call.deadline is None else f"  {(call.deadline - time.time()) / 3600:.0f} h left"
+            "" if call.deadline is None else f", {(call.deadline - time.time()) / 3600:.0f} h left"
         )
-        print(f"{call.id}  {call.name} of {call.server}{left}  {call.fault or ''}")
+        # Words of a server must not drive the terminal that shows them.
+        about = call.fault or f"{call.name} of {call.server}"
+        print(printable(f"{call.id} {about}{left}"))
         for asked in call.asked:
-            print(f"    {asked.key}: {asked.message}")
+            print(f"    {printable(f'{asked.key}: {asked.message}')}")
 
 
 async def go_on(
@@ -84,7 +87,7 @@ async def filled(question: object, given: Mapping[str, str] | None) -> object:
     assert isinstance(question, FormRequest)
     if given is None:
         return Decline()
-    print(question.message)
+    print(printable(f"{question.server} asks: {question.message}"))
     return {field.name: await value(field, given) for field in question.fields}
 
 
@@ -93,7 +96,7 @@ async def value(field: Field, given: Mapping[str, str]) -> object:
     choices = " / ".join(str(choice.value) for choice in field.choices)
     text = given.get(field.name)
     if text is None:
-        prompt = f"{field.label} ({choices}): " if choices else f"{field.label}: "
+        prompt = printable(f"{field.label} ({choices}):" if choices else f"{field.label}:") + " "
         text = await trio.to_thread.run_sync(input, prompt, abandon_on_cancel=True)
     return text if field.type == "string" else json.loads(text)
 
@@ -102,7 +105,7 @@ def tell(conversation: Conversation[Any], id: str) -> None:
     """Say where a call stands."""
     if conversation.done:
         result: Any = conversation.step
-        print(result.text)
+        print(printable(result.text))
     else:
         print(f"It asks; answer with: {Path(__file__).name} answer {id}")
 

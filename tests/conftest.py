@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from antiphon.engine.handshake_era import forget_eras
+
 # What every test's servers send is validated.
 pytest_plugins = ["tests.wire.watching"]
 
@@ -13,6 +15,12 @@ ROOT = Path(__file__).parents[1]
 # Examples are judged by what they do, not by how long a busy machine takes for them.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+
+@pytest.fixture(autouse=True)
+def eras_unknown() -> None:
+    """What one test's server was must not be what another's is, at the same port."""
+    forget_eras()
 
 
 class RootIsAFolder:

@@ -13,42 +13,26 @@ from typing import Final
 import trio
 from attrs import define, field
 
-from ..engine.closing import ClosableExchange, Closing
+from ..engine.closing import Closing
 from ..engine.errors import INTERNAL_ERROR, INVALID_REQUEST, ProtocolError, UsageError
-from ..engine.exchange import Exchange, Principal, RequestHandler, has_lifespan
-from ..engine.jsonrpc import (
-    Failure,
-    Notification,
-    Reply,
-    Request,
-    failure,
-    read_message,
-    write_message,
-)
+from ..engine.exchange import RequestHandler, has_lifespan
+from ..engine.jsonrpc import Message, Notification, Request, failure, read_message
 from ..engine.subscriptions import LISTEN
+from .admission import POST_ALONE, Admission
 from .asgi_lifespan import live
-from .asgi_messages import (
-    Receive,
-    RequestBody,
-    Scope,
-    Send,
-    refuse,
-    send_whole,
-    too_large,
-    until_disconnect,
-)
-from .authentication import Verifier, authenticated
+from .asgi_messages import Receive, RequestBody, Scope, Send, refuse, send_whole
+from .asgi_response import Response
+from .asgi_sessions import NO_REPLIES, OlderClients, is_older, serves_handshake
+from .authentication import Verifier
 from .guards import Guards
 from .headers import Fields, check_metadata
 from .holding import Held, holding
-from .http_errors import Refused, headers_of, status_of
-from .media_types import check_media_types
+from .http_errors import Refused
+from .http_sessions import Sessions, check_prefix
 from .mirrored_headers import check_mirrored, mirrored_by
-from .noticing import noticing
-from .sse import EventStream
-from .stopping import closing_of, hypercorn_stop
+from .stopping import StopWatch, closing_of
 from .turns import Turns
-from .workers import hypercorn_workers, speaks_for_all
+from .workers import hypercorn_workers, speaks_for_all, worker_prefix
 
 NOT_ON_TRIO: Final = (
     "This application runs on trio, and the server has started it on another event loop:"
@@ -59,15 +43,16 @@ EPHEMERAL_KEY: Final = (
     " of its own, so a call whose next round reaches another worker is refused. Give all of them"
     " the same keys with Server(..., keys=[...]); antiphon keygen makes one."
 )
+DIVIDED: Final = (
+    "%r keeps sessions for clients of earlier revisions, each in one process, and hypercorn runs %d"
+    " workers that know nothing of each other's. Use antiphon serve --http --workers, or give"
+    " http_app(..., sessions=False), with which nobody of those revisions can be asked anything."
+)
 NO_LIFESPAN: Final = (
     "This server has a lifespan, which is not open here. An application that mounts it, and does"
     " not pass ASGI's lifespan on, opens it in its own: async with app.running(), where app is"
     " what http_app gave"
 )
-STOPPED: Final = "The server has stopped before the call had ended"
-WATCH_SECONDS: Final = 0.2
-"""How often a worker of hypercorn is asked whether it stops, while a subscription is open."""
-
 logger: Final = logging.getLogger("antiphon.http")
 
 
@@ -79,6 +64,8 @@ def http_app(
     allowed_origins: Sequence[str] | None = None,
     authenticate: Verifier | None = None,
     keepalive: float = 15.0,
+    sessions: bool = True,
+    session_prefix: str = "",
 ) -> HttpApp:
     """Serve ``server`` over Streamable HTTP: ``hypercorn -k trio module:app``.
 
@@ -90,6 +77,13 @@ def http_app(
     ``limits.subscriptions``; they take nobody's turn. They end with their result when the server
     stops: under the hypercorn command, under ``antiphon serve``, and wherever
     :meth:`HttpApp.shut_down` is called.
+
+    Clients of earlier revisions, which begin with ``initialize``, are served too, unless the server
+    has ``handshake=False``. Each has a session, which lives in this process alone: all that it
+    sends has to come here. Within it tools ask their questions while a call is open, and changes
+    are told on the stream that the client opens by GET. Of ``limits.sessions`` that are in use a
+    further one is refused with 503; one in which nothing happens for ``limits.session_seconds``
+    is forgotten.
 
     Args:
         server: what answers the requests.
@@ -104,6 +98,10 @@ def http_app(
             None to refuse it. Without it nobody is asked, and no state is bound to a principal.
         keepalive: seconds of silence after which a comment is sent; a reply that takes longer
             becomes an event stream. Proxies and clients commonly give up after 30 to 60.
+        sessions: whether clients of earlier revisions have them. Without, each of their requests
+            stands alone, on any worker: nobody can be asked anything, nor told of changes.
+        session_prefix: what session ids begin with, in visible ASCII, so that a proxy can tell by
+            the ``Mcp-Session-Id`` which worker a request is for.
 
     Raises:
         UsageError: a setting has not the right form.
@@ -112,8 +110,24 @@ def http_app(
         raise UsageError(f"http_app(path={path!r}): a path begins with /")
     if not keepalive > 0:
         raise UsageError(f"http_app(keepalive={keepalive!r}): seconds, and more than none")
-    guards = Guards.of(allowed_hosts, allowed_origins)
-    return HttpApp(server, path, guards, authenticate, keepalive, Turns(server))
+    check_prefix(session_prefix)
+    limits, turns = server.limits, Turns(server)
+    older = None
+    if serves_handshake(server):
+        kept = Sessions(limits, worker_prefix() + session_prefix) if sessions else None
+        older = OlderClients(server, turns, kept)
+    admission = Admission(
+        path,
+        Guards.of(allowed_hosts, allowed_origins),
+        authenticate,
+        limits.message_bytes,
+        _post_alone if older is None else older.allowed,
+    )
+    return HttpApp(server, admission, keepalive, turns, older)
+
+
+def _post_alone(_: Fields) -> bytes:
+    return POST_ALONE
 
 
 @define(eq=False)
@@ -121,20 +135,20 @@ class HttpApp:
     """The ASGI application that :func:`http_app` makes."""
 
     _server: RequestHandler
-    _path: str
-    _guards: Guards
-    _authenticate: Verifier | None
+    _admission: Admission
     _keepalive: float
     _turns: Turns
+    _older: OlderClients | None
     _started: bool = False
     _closing: Closing = field(factory=Closing)
     _above: Closing | None = None
-    _watch: trio.Lock = field(factory=trio.Lock)
+    _watch: StopWatch = field(init=False)
     _held: Held = field(factory=Held)
     _has_lifespan: bool = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._has_lifespan = has_lifespan(self._server)
+        self._watch = StopWatch(self.shut_down)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI connection."""
@@ -153,6 +167,8 @@ class HttpApp:
 
     def shut_down(self) -> None:
         """End open subscriptions with their result, and later ones as soon as they are opened.
+
+        So do the streams of sessions, and calls that wait for an answer of such a client.
 
         For a program that runs ``hypercorn.trio.serve`` by itself, which tells an application
         nothing before its connections have ended: call it where ``shutdown_trigger`` returns.
@@ -181,8 +197,8 @@ class HttpApp:
                 async with mcp.running():
                     yield
 
-        At the end subscriptions are told to end. A lifespan then waits for the calls that are
-        left, which it cancels.
+        At the end subscriptions are told to end, and sessions are forgotten. A lifespan then waits
+        for the calls that are left, which it cancels.
 
         Raises:
             UsageError: a server with a lifespan is running already.
@@ -194,6 +210,8 @@ class HttpApp:
                 yield
             finally:
                 self.shut_down()
+                if self._older is not None:
+                    self._older.forget()
 
     @asynccontextmanager
     async def _holding(self) -> AsyncGenerator[None, None]:
@@ -210,7 +228,7 @@ class HttpApp:
         if not self._started:
             self._started = _on_trio()
             if self._started:
-                self._warn_of_ephemeral_key()
+                self._warn_of_workers()
         return self._started
 
     @property
@@ -218,26 +236,21 @@ class HttpApp:
         """Whether the server made its key at start, so that no other worker opens its tokens."""
         return bool(getattr(self._server, "ephemeral_keys", False))
 
-    def _warn_of_ephemeral_key(self) -> None:
+    def _warn_of_workers(self) -> None:
         workers = hypercorn_workers()
-        if self.ephemeral_keys and workers > 1 and speaks_for_all(workers):
+        if workers < 2 or not speaks_for_all(workers):
+            return
+        if self.ephemeral_keys:
             logger.warning(EPHEMERAL_KEY, self._server.name, workers)
+        # Those of our own supervisor know each other.
+        if self._older is not None and self._older.sessions is not None and not worker_prefix():
+            logger.warning(DIVIDED, self._server.name, workers)
 
     def _heed(self, above: Closing | None) -> None:
         """Shut down with what serves this application, which is the same at every request."""
         if above is not None and above is not self._above:
             self._above = above
             above.tell(self.shut_down)
-
-    async def _shut_down_with_hypercorn(self) -> None:
-        """Watch for the end of this worker; one of the subscriptions does, for all of them."""
-        stop = hypercorn_stop()
-        if stop is None:
-            return
-        async with self._watch:
-            while not stop.is_set():  # noqa: ASYNC110  # another process sets it
-                await trio.sleep(WATCH_SECONDS)
-        self.shut_down()
 
     # -- one request ------------------------------------------------------------------------
 
@@ -251,13 +264,20 @@ class HttpApp:
         limit = self._server.limits.message_bytes
         body = RequestBody(receive)
         try:
-            principal = await self._admit(scope, fields)
+            principal = await self._admission.check(scope, fields)
             content = await body.read(limit)
         except Refused as refusal:
             await refuse(scope, body, send, refusal, limit)
             return
-        if content is not None:
-            await self._serve(content, fields, principal, receive, send)
+        if content is None:
+            return
+        response = Response(
+            principal, self._closing, self._held, self._keepalive, self._watch.run, receive, send
+        )
+        try:
+            await self._serve(scope["method"], content, fields, response)
+        except Refused as refusal:
+            await send_whole(send, refusal.status, refusal.body, *refusal.headers)
 
     def _unfit(self) -> str | None:
         """Why nothing can be served here."""
@@ -267,109 +287,34 @@ class HttpApp:
             return NO_LIFESPAN
         return None
 
-    async def _admit(self, scope: Scope, fields: Fields) -> Principal | None:
-        """See to all that the head decides, cheapest first; nothing of the body is read."""
-        self._guards.check(scope, fields)
-        self._check_target(scope)
-        principal = None
-        if self._authenticate is not None:
-            principal = await authenticated(self._authenticate, fields)
-        check_media_types(fields)
-        self._check_length(fields)
-        return principal
-
-    def _check_target(self, scope: Scope) -> None:
-        # Whether the path still holds the prefix differs between frameworks: both are met.
-        endpoints = (self._path, scope.get("root_path", "") + self._path)
-        if scope["path"] not in endpoints:
-            raise Refused(404, f"Not found; the endpoint here is {endpoints[1]}", code=None)
-        if scope["method"] != "POST":
-            raise Refused(405, "The endpoint takes POST alone", (b"allow", b"POST"))
-
-    def _check_length(self, fields: Fields) -> None:
-        length = fields.get(b"content-length") or b""
-        limit = self._server.limits.message_bytes
-        # No number so long that int() would refuse it.
-        if length.isdigit() and (len(length) > 20 or int(length) > limit):
-            raise too_large(limit)
-
     async def _serve(
-        self,
-        content: bytearray,
-        fields: Fields,
-        principal: Principal | None,
-        receive: Receive,
-        send: Send,
+        self, method: str, content: bytearray, fields: Fields, response: Response
     ) -> None:
+        message: Message | None = None
         try:
-            request = self._read(content, fields)
+            if method != "POST" and self._older is not None:
+                await self._older.get_or_delete(method, fields, response)
+                return
+            message = read_message(content, self._server.limits)
+            if self._older is not None and is_older(message, fields):
+                await self._older.post(message, len(content), fields, response)
+            else:
+                await self._post(message, len(content), fields, response)
         except ProtocolError as error:
-            await _send_reply(send, failure(error))
-            return
-        if request is None:
-            await send_whole(send, 202, b"")
-            return
-        stream = EventStream(send)
-        exchange = ClosableExchange(
-            principal, stream.notify, "http", self._held.lifespan, closing=self._closing
-        )
-        reply: Reply | None = None
-        with self._held.call() as call:
-            reply = await self._answer(request, len(content), exchange, stream, receive)
-        if call.cancelled_caught and not stream.closed:
-            reply = Failure(request.id, INTERNAL_ERROR, STOPPED)
-        if reply is None:
-            return
-        if stream.opened:
-            await stream.end(_encoded(reply)[1])
-        else:
-            stream.closed = True
-            await _send_reply(send, reply)
+            if message is None and self._older is not None:
+                self._older.unreadable(error, content, fields, response.principal)
+            await response.say(failure(error, message.id if isinstance(message, Request) else None))
 
-    def _read(self, content: bytearray, fields: Fields) -> Request | None:
-        """The request that was posted, or None for a notification: it wants no answer."""
-        message = read_message(content, self._server.limits)
-        if isinstance(message, Request):
-            check_metadata(fields, message)
-            check_mirrored(fields, message, mirrored_by(self._server, message))
-            return message
+    async def _post(self, message: Message, size: int, fields: Fields, response: Response) -> None:
         if isinstance(message, Notification):
-            return None
-        raise ProtocolError(
-            INVALID_REQUEST, "Invalid request: a client posts requests and notifications only"
-        )
-
-    async def _answer(
-        self,
-        request: Request,
-        size: int,
-        exchange: Exchange,
-        stream: EventStream,
-        receive: Receive,
-    ) -> Reply | None:
-        """The reply, or None where the client has left and wants none."""
-        reply: Reply | None = None
-        async with trio.open_nursery() as nursery:
-
-            def waits() -> None:
-                nursery.start_soon(self._attend, receive, stream, nursery)
-                if request.method == LISTEN:
-                    nursery.start_soon(self._shut_down_with_hypercorn)
-
-            reply = await noticing(self._turns.handle(request, exchange, size), waits)
-            if nursery.child_tasks:
-                nursery.cancel_scope.cancel()
-        return None if stream.closed else reply
-
-    async def _attend(self, receive: Receive, stream: EventStream, nursery: trio.Nursery) -> None:
-        """Cancel the call when the client leaves; begin the keep-alive when the call is long."""
-        with trio.move_on_after(self._keepalive) as brief:
-            await until_disconnect(receive)
-        if brief.cancelled_caught:
-            nursery.start_soon(stream.keep_alive, self._keepalive)
-            await until_disconnect(receive)
-        stream.closed = True
-        nursery.cancel_scope.cancel()
+            await response.accept()
+            return
+        if not isinstance(message, Request):
+            raise ProtocolError(INVALID_REQUEST, NO_REPLIES)
+        check_metadata(fields, message)
+        check_mirrored(fields, message, mirrored_by(self._server, message))
+        call = self._turns.handle(message, response.exchange, size)
+        await response.answer(message.id, call, lasts=message.method == LISTEN)
 
 
 def _on_trio() -> bool:
@@ -378,19 +323,3 @@ def _on_trio() -> bool:
     except RuntimeError:
         return False
     return True
-
-
-async def _send_reply(send: Send, reply: Reply) -> None:
-    sent, body = _encoded(reply)
-    status = status_of(sent)
-    await send_whole(send, status, body, *headers_of(status))
-
-
-def _encoded(reply: Reply) -> tuple[Reply, bytes]:
-    """A reply and its bytes; one that cannot be said in JSON becomes an error that can."""
-    try:
-        return reply, write_message(reply)
-    except UsageError as error:
-        logger.error("A reply cannot be sent: %s", error)
-        masked = Failure(reply.id, INTERNAL_ERROR, "Internal error: the reply cannot be sent")
-        return masked, write_message(masked)

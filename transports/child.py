@@ -25,6 +25,7 @@ from ..engine.exchange import OnNotification, TransportLost
 from ..engine.jsonrpc import Reply, Request
 from ..engine.limits import Limits
 from .line_client import FLUSH, LineTransport
+from .line_older import LineLink
 from .tail import Tail, forward
 
 logger = logging.getLogger("antiphon.stdio")
@@ -118,6 +119,8 @@ async def open_child(
 class ChildTransport:
     """A :class:`~antiphon.engine.exchange.ClientTransport` to a child; see :func:`open_child`."""
 
+    probes: bool = True  # as LineTransport
+
     def __init__(self, launch: Launch, nursery: trio.Nursery) -> None:
         self.name = launch.name
         self.full_target = shlex.join(map(str, launch.command))
@@ -137,6 +140,14 @@ class ChildTransport:
         """
         child = await self._living()
         return await child.wire.exchange(request, on_notification)
+
+    def older(self) -> LineLink:
+        """A link to the child for an earlier revision; to the next one, where it has died."""
+
+        async def living() -> LineTransport:
+            return (await self._living()).wire
+
+        return LineLink(self.name, living)
 
     async def start(self) -> Child:
         """Start a child now, without looking at the one before."""
@@ -225,7 +236,8 @@ class Launch:
 
     def redact(self, text: str) -> str:
         """The text without the values of the given variables, for logs and errors."""
-        for name, value in self.env.items():
+        # The longest first: one secret may begin with another.
+        for name, value in sorted(self.env.items(), key=lambda given: -len(given[1])):
             if len(value) >= SECRET:
                 text = text.replace(value, f"[{name}]")
         return text
@@ -281,20 +293,26 @@ class Child:
 
     async def live(self) -> None:
         """Carry bytes until the process or the wish for it ends, then see it out."""
-        async with trio.open_nursery() as nursery:
-            # Cancelling us would leave the process behind. It is close() that ends this, called
-            # when the block that holds the child is left; from there on every wait is bounded.
-            nursery.cancel_scope.shield = True
-            nursery.start_soon(self._tail.drain)
-            nursery.start_soon(self._carry)
-            nursery.start_soon(self._watch)
-            await self._over.wait()
-            await self._stop()
-            with trio.move_on_after(STDERR_TIMEOUT):
-                await self._tail.done.wait()
+        try:
+            async with trio.open_nursery() as nursery:
+                # Cancelling us would leave the process behind. It is close() that ends this, called
+                # when the block that holds the child is left; from there on every wait is bounded.
+                nursery.cancel_scope.shield = True
+                nursery.start_soon(self._tail.drain)
+                nursery.start_soon(self._carry)
+                nursery.start_soon(self._watch)
+                await self._over.wait()
+                await self._stop()
+                with trio.move_on_after(STDERR_TIMEOUT):
+                    await self._tail.done.wait()
+                nursery.cancel_scope.cancel()
+        except BaseException:
+            # An interrupt from the keyboard, which may come up in any of these tasks.
+            self.close()
+            raise
+        finally:
+            await self._release()
             self._bury()
-            nursery.cancel_scope.cancel()
-        await self._release()
 
     async def _carry(self) -> None:
         await self.wire.run()
@@ -348,6 +366,7 @@ class Child:
 
     async def _release(self) -> None:
         with trio.CancelScope(shield=True):
+            await self._signal(signal.SIGKILL, KILL_TIMEOUT)
             for pipe in self._pipes:
                 await pipe.aclose()
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Final, TextIO
 
 from ..engine.errors import UsageError
-from .cli_exits import EXITS, exit_of, root_of, sentence_of
+from .cli_exits import EXITS, Exit, exit_of, root_of, sentence_of
 from .cli_screen import write_line
-from .cli_text import harmless
+from .cli_text import harmless, one_line
 
 _USAGE: Final = f"""\
 usage: antiphon COMMAND ...
@@ -44,7 +44,9 @@ def _run(words: list[str]) -> int:
     command, rest = (words[0], words[1:]) if words else ("", [])
     debug = "--debug" in (rest[: rest.index("--")] if "--" in rest else rest)
     try:
-        return _COMMANDS.get(command, _unknown)(rest, debug)
+        if command not in _COMMANDS:
+            raise _unknown(command)
+        return _COMMANDS[command](rest, debug)
     except SystemExit as leaving:
         # argparse has printed its help, or a server was interrupted.
         return leaving.code if isinstance(leaving.code, int) else 0
@@ -145,8 +147,18 @@ def _version(_: list[str], __: bool) -> int:
     return 0
 
 
-def _unknown(_: list[str], __: bool) -> int:
-    raise UsageError(f"Which command? {', '.join(_NAMED)}; antiphon --help tells them apart")
+def _nothing(_: list[str], __: bool) -> int:
+    """What a first look gets; not on standard output, where a script expects a result."""
+    write_line(sys.stderr, _USAGE)
+    return Exit.USAGE
+
+
+def _unknown(command: str) -> UsageError:
+    import difflib
+
+    near = difflib.get_close_matches(command, _NAMED, n=1)
+    meant = f"do you mean {near[0]}?" if near else f"they are {', '.join(_NAMED)}"
+    return UsageError(f"There is no command {one_line(command, 40)!r}; {meant}")
 
 
 _NAMED: Final[dict[str, Callable[[list[str], bool], int]]] = {
@@ -161,6 +173,7 @@ _NAMED: Final[dict[str, Callable[[list[str], bool], int]]] = {
 }
 _COMMANDS: Final[dict[str, Callable[[list[str], bool], int]]] = {
     **_NAMED,
+    "": _nothing,
     "help": _help,
     "-h": _help,
     "--help": _help,

@@ -7,7 +7,7 @@ from typing import Final
 
 from ..engine.asked import Accept, Cancel, Decline, ElicitationAnswer, FormRequest
 from ..engine.asked_form import Field
-from .cli_fields import Given, from_pairs
+from .cli_fields import Given, from_pairs, options_of
 from .cli_values import Pair, Unfit
 
 _ACTIONS: Final[dict[str, ElicitationAnswer]] = {
@@ -62,7 +62,8 @@ class Answers:
         try:
             return from_pairs(request.form, field, pairs)
         except Unfit as error:
-            raise Unfit(f"--answer {pairs[0].key}=… does not fit. {error}") from None
+            options = f": {options_of(field)}" if field.choices else ""
+            raise Unfit(f"--answer {pairs[0].key}=… does not fit. {error}{options}") from None
 
     def _named(self, key: str) -> list[Pair]:
         pairs = [pair for pair in self._pairs if pair.key == key]

@@ -10,8 +10,9 @@ import trio
 from attrs import define, field, frozen
 
 from ..engine.asked import Accept, Decline, ElicitationAnswer, FormRequest, UrlRequest
+from ..engine.asked_form import Field
 from .cli_answers import Answers
-from .cli_fields import Given
+from .cli_fields import Given, options_of
 from .cli_forms import Interview, Paused, Prompts
 from .cli_links import LinkSheet, ask_consent
 from .cli_screen import Screen
@@ -131,14 +132,12 @@ def _filled(given: dict[str, Given]) -> Accept:
     return Accept({name: one.value for name, one in given.items()})
 
 
-def _missing(request: FormRequest, given: dict[str, Given]) -> list[str]:
-    return [
-        f.name for f in request.fields if f.required and f.default is None and f.name not in given
-    ]
+def _missing(request: FormRequest, given: dict[str, Given]) -> list[Field]:
+    return [f for f in request.fields if f.required and f.default is None and f.name not in given]
 
 
 def _wanting(request: FormRequest | UrlRequest, given: dict[str, Given]) -> list[str]:
     """What could stand on the command line."""
-    names = _missing(request, given) if isinstance(request, FormRequest) else []
-    wanted = [f"--answer {one_line(name)}=…" for name in names]
+    fields = _missing(request, given) if isinstance(request, FormRequest) else []
+    wanted = [f"--answer {one_line(f.name)}={options_of(f) or '…'}" for f in fields]
     return wanted or [f"--answer {one_line(request.key)}=accept"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 from prompt_toolkit.input import create_input
 from prompt_toolkit.output.color_depth import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.text import Text
 
@@ -49,7 +50,7 @@ class TerminalDesk(TerminalPrompts):
         self._screen.show(framed)
 
     def note(self, text: str) -> None:
-        self._screen.show(Text(f"  {harmless(text)}", style="dim"))
+        self._screen.show(Padding(Text(harmless(text), style="dim"), (0, 0, 0, 2)))
 
     def address(self, before: str, host: str, after: str) -> None:
         self._screen.show(Text.assemble("  ", before, (host, "bold"), after))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final, cast
 
-from ..engine.call_errors import AnswerInvalid, DeadlineExceeded, LegTimeout
-from ..engine.errors import AntiphonError, UsageError, WorldError
+from ..engine.call_errors import AnswerInvalid, DeadlineExceeded, LegTimeout, ServerError
+from ..engine.errors import MISSING_CAPABILITY, AntiphonError, UsageError, WorldError
 from ..engine.exchange import TransportLost
 from .cli_text import one_line
 
@@ -41,6 +41,7 @@ exit status:
 """
 
 _LONGEST: Final = 2000
+_UNAUTHORIZED: Final = 401
 
 
 def exit_of(error: BaseException) -> int:
@@ -48,7 +49,7 @@ def exit_of(error: BaseException) -> int:
     error = root_of(error)
     if isinstance(error, KeyboardInterrupt):
         return Exit.INTERRUPTED
-    if isinstance(error, AnswerInvalid):
+    if isinstance(error, AnswerInvalid) or _asks_too_much(error):
         return Exit.UNANSWERED
     if isinstance(error, DeadlineExceeded | LegTimeout | TimeoutError):
         return Exit.DEADLINE
@@ -60,14 +61,36 @@ def exit_of(error: BaseException) -> int:
 
 
 def sentence_of(error: BaseException) -> str:
-    """The error on one line that a terminal can show."""
+    """The error on one line that a terminal can show, with its notes and what to do here."""
     error = root_of(error)
+    notes = getattr(error, "__notes__", []) if isinstance(error, AntiphonError) else []
+    # Of a note the first line: below it stand words that were shown already.
+    more = [*_advice(error), *(one_line(str(note).partition("\n")[0], _LONGEST) for note in notes)]
+    sentence = one_line(_words_of(error), _LONGEST)
+    return ". ".join([sentence.rstrip("."), *more]) if more else sentence
+
+
+def _words_of(error: BaseException) -> str:
     if isinstance(error, TransportLost) and error.detail:
         # Of a dead child's last words the last are the reason; all of them were shown already.
-        return one_line(f"{error.reason}: {error.detail.splitlines()[-1]}", _LONGEST)
+        return f"{error.reason}: {error.detail.splitlines()[-1]}"
     if isinstance(error, AntiphonError | OSError):
-        return one_line(str(error), _LONGEST)
-    return one_line(f"{type(error).__name__}: {error}", _LONGEST)
+        return str(error)
+    return f"{type(error).__name__}: {error}"
+
+
+def _advice(error: BaseException) -> list[str]:
+    """What helps at a command line, where the error itself speaks to a program's author."""
+    if getattr(error, "status", None) == _UNAUTHORIZED:
+        return ["On the command line these are --token-env and --header"]
+    if _asks_too_much(error):
+        return ["A terminal answers forms and pages, and nothing else"]
+    return []
+
+
+def _asks_too_much(error: BaseException) -> bool:
+    """Whether the server has to ask what no terminal can answer."""
+    return isinstance(error, ServerError) and error.code == MISSING_CAPABILITY
 
 
 def root_of(error: BaseException) -> BaseException:

@@ -32,6 +32,7 @@ _SAID: Final = (
 )
 """How a fault ends that :func:`wanted` explains better."""
 
+_MOST_OPTIONS: Final = 12
 _WORDS: Final = {"yes": True, "no": False, "y": True, "n": False}
 
 
@@ -55,6 +56,12 @@ def wanted(field: Field) -> str:
     length = _range(field.min_length, field.max_length)
     pattern = f" that matches {one_line(field.pattern)}" if field.pattern else ""
     return f"{noun}{f' of {length} characters' if length else ''}{pattern}"
+
+
+def options_of(field: Field) -> str:
+    """The values of its choices, as they stand on a command line; empty where it has none."""
+    values = [shown(choice.value) for choice in field.choices[:_MOST_OPTIONS]]
+    return "|".join([*values, *(["…"] if len(field.choices) > _MOST_OPTIONS else [])])
 
 
 def _with(noun: str, numbers: str) -> str:

@@ -186,8 +186,9 @@ class Interview:
 
     async def _decide(self) -> str:
         fields = self._request.fields
-        # The answer to a single field stands just above.
-        for field in fields if len(fields) > 1 else ():
+        # The answer to a single field stands just above; but several choices are only counted.
+        seen = len(fields) == 1 and fields[0].type != "array"
+        for field in () if seen else fields:
             self._sheet.note(f"{one_line(field.label)}: {self._shown(field)}")
         options = [_SEND, *([_CHANGE] if fields else []), _DECLINE, _CANCEL]
         question = f"Send this to {one_line(self._request.server)}?"

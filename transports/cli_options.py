@@ -156,7 +156,13 @@ def _add_words(parser: Parser, words: str) -> None:
 def add_answering(parser: Parser) -> None:
     """Add the options of every command whose request may ask."""
     add = parser.add_argument
-    add("--answer", metavar="key=value", action="append", default=[], help="repeatable")
+    add(
+        "--answer",
+        metavar="key=value",
+        action="append",
+        default=[],
+        help="the answer to a question; repeatable",
+    )
     add("--decline", action="store_true", help="decline what --answer does not answer")
     add("--pause", action="store_true", help="put the call away where --answer does not answer")
     add("--open", action="store_true", help="open a page in a browser once you agreed to it")

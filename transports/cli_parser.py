@@ -5,18 +5,23 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn, cast
 
 from attrs import field, frozen
 
 from ..engine.errors import UsageError
+from ..engine.handshake_era import MODES, Mode
 from ..engine.protocol import LOG_LEVELS, LogLevel
 
 TARGET: Final = """\
 TARGET is a URL, a command line in quotes ("python examples/provision.py"), or left out where
 the command stands at the end, after --.
 """
+
+_ADDRESS: Final = re.compile(r"(?:[\w.-]+|\[[0-9A-Fa-f:]+\]):[0-9]+(?:/\S*)?$")
+"""A host and a port, with a path or without: no program is called so."""
 
 
 @frozen(kw_only=True)
@@ -32,6 +37,7 @@ class Connection:
     json: bool
     log: LogLevel | None
     trace: bool
+    mode: Mode = "auto"
 
 
 class Parser(argparse.ArgumentParser):
@@ -96,7 +102,13 @@ def add_connection(parser: Parser) -> None:
         default=60.0,
         help="seconds for one request, people apart (default 60; 0 for no end)",
     )
-    add("--header", metavar="'Name: value'", action="append", default=[], help="repeatable")
+    add(
+        "--header",
+        metavar="'Name: value'",
+        action="append",
+        default=[],
+        help="an HTTP header for each request; repeatable",
+    )
     add("--token-env", metavar="VAR", help="the variable that holds the bearer token")
     add(
         "--env",
@@ -112,6 +124,12 @@ def add_connection(parser: Parser) -> None:
         help=f"show what the server logs, from a level on: {', '.join(LOG_LEVELS)}",
     )
     add("--trace", action="store_true", help="show each request and its reply, without any value")
+    add(
+        "--mode",
+        choices=MODES,
+        default="auto",
+        help="the server's revision of the protocol: found out (default), an earlier one, or this",
+    )
 
 
 def read_connection(given: argparse.Namespace, target: str | Sequence[str]) -> Connection:
@@ -130,6 +148,7 @@ def read_connection(given: argparse.Namespace, target: str | Sequence[str]) -> C
         json=given.json,
         log=cast("LogLevel | None", given.log),
         trace=given.trace,
+        mode=cast(Mode, given.mode),
     )
 
 
@@ -142,6 +161,8 @@ def take_target(words: list[str], command: list[str] | None) -> str | list[str]:
     if command is None:
         if not words or not words[0].strip():
             raise UsageError("Which server? TARGET is a URL or a command in quotes")
+        if _ADDRESS.match(words[0]):
+            raise UsageError(f"{words[0][:80]!r} is no URL; do you mean http://{words[0][:80]}?")
         return words.pop(0)
     if not command:
         raise UsageError("After -- comes the command that starts the server")

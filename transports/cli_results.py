@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from ..engine.client_messages import CallToolResult, ReadResourceResult
-from ..engine.errors import InvalidReply, UsageError
+from ..engine.errors import UsageError
 from .cli_exits import Exit
 from .cli_run import print_out
 from .cli_screen import Screen
@@ -25,19 +25,12 @@ def deliver(result: Result, screen: Screen, *, json: bool, output: str | None = 
     if json:
         print_out(as_json(result_json(result)))
     elif isinstance(result, ReadResourceResult) and output is not None:
-        _write(_bytes_of(result), output)
+        _write(contents_bytes(result), output)
     elif failed:
         screen.say(f"The tool failed: {result_text(result)}")
     else:
         print_out(result_text(result))
     return Exit.TOOL if failed else Exit.OK
-
-
-def _bytes_of(result: ReadResourceResult) -> bytes:
-    try:
-        return contents_bytes(result)
-    except ValueError:
-        raise InvalidReply("The server sent contents in Base64 that are none") from None
 
 
 def _write(data: bytes, output: str) -> None:

@@ -18,6 +18,7 @@ from ..engine.client import Client
 from ..engine.client_options import ClientOptions
 from ..engine.errors import UsageError
 from ..engine.exchange import ClientTransport
+from ..engine.handshake_era import MODERN
 from ..engine.hearing import LogMessage
 from .cli_asking import Desk
 from .cli_parser import Connection
@@ -59,9 +60,13 @@ async def connected(
     if connection.log is not None:
         options["log"] = _logging_to(screen)
         options["log_level"] = connection.log
+    if not is_url(connection.target):
+        # A command that died would mostly die again, and say so again.
+        options["retry"] = None
     async with (
         open_transport(connection.target, **_transport_options(connection, screen)) as transport,
-        open_client(_watched(transport, connection, screen), **options) as client,
+        # The revision is the affair of the transport inside.
+        open_client(_watched(transport, connection, screen), mode=MODERN, **options) as client,
     ):
         yield client
 
@@ -75,7 +80,7 @@ def _logging_to(screen: Screen) -> Callable[[LogMessage], None]:
 
 
 def _transport_options(connection: Connection, screen: Screen) -> TransportOptions:
-    given: TransportOptions = {}
+    given: TransportOptions = {"mode": connection.mode}
     if connection.headers:
         given["headers"] = connection.headers
     if connection.token is not None:

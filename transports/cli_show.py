@@ -116,7 +116,7 @@ def contents_bytes(result: ReadResourceResult) -> bytes:
     """What was read, one part after the other.
 
     Raises:
-        ValueError: the server sent a blob that is no Base64.
+        InvalidReply: the server sent a blob that is no Base64.
     """
     return b"".join(part.data for part in result.contents)
 

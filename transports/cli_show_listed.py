@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
@@ -14,6 +15,8 @@ from .cli_values import type_names
 Item: TypeAlias = Tool | Prompt | Resource | ResourceTemplate
 
 _LONGEST_URI: Final = 2000
+_LONGEST_VALUE: Final = 60
+_MOST_CHOICES: Final = 12
 
 
 def item_json(item: Item) -> JsonObject:
@@ -84,11 +87,33 @@ def _arguments(tool: Tool) -> Iterator[str]:
     schema = tool.input_schema
     properties, required = schema.get("properties"), schema.get("required")
     for name, node in properties.items() if isinstance(properties, dict) else ():
-        kinds = " or ".join(map(one_line, type_names(node, schema))) or "anything"
+        members = node if isinstance(node, dict) else {}
         needed = isinstance(required, list) and name in required
-        described = node.get("description") if isinstance(node, dict) else None
+        unless = "" if needed else _left_out(members)
+        described = members.get("description")
         about = f": {one_line(described)}" if isinstance(described, str) else ""
-        yield f"{one_line(name)}=<{kinds}>{'' if needed else ' (optional)'}{about}"
+        taken = _choices(members) or " or ".join(map(one_line, type_names(node, schema)))
+        yield f"{one_line(name)}=<{taken or 'anything'}>{unless}{about}"
+
+
+def _choices(node: JsonObject) -> str:
+    """The values that it takes, where they are few."""
+    values = node.get("enum")
+    if not isinstance(values, list) or len(values) > _MOST_CHOICES:
+        return ""
+    return "|".join(_value(value) for value in values)
+
+
+def _left_out(node: JsonObject) -> str:
+    """What leaving it out means."""
+    default = node.get("default")
+    return " (optional)" if default is None else f" (default {_value(default)})"
+
+
+def _value(value: JsonValue) -> str:
+    return one_line(
+        value if isinstance(value, str) and value else json.dumps(value), _LONGEST_VALUE
+    )
 
 
 # -- prompts ----------------------------------------------------------------------------------

@@ -22,6 +22,12 @@ _HELD_BACK: Final = 1000
 """Lines that are kept while a person is asked; of more, the last."""
 
 
+_LONGEST_BAR: Final = 40
+_BETWEEN: Final = 5
+"""Columns between the parts of the bar, and for the ^C that a terminal puts at its end: a line
+that is full would go on in the next one, where it could not be taken away."""
+
+
 class TerminalScreen(Screen):
     """A terminal. While a person is asked, what others say waits."""
 
@@ -46,17 +52,26 @@ class TerminalScreen(Screen):
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         if self._held is not None:
             return
-        described = one_line(message or "")
+        told = amount(done, total)
         with suppress(OSError):
             bar, task = self._bar = self._bar or self._started()
-            bar.update(
-                task, completed=done, total=total, description=described, amount=amount(done, total)
-            )
+            described = self._fitted(one_line(message or ""), beside=told)
+            bar.update(task, completed=done, total=total, description=described, amount=told)
             bar.refresh()
+
+    def _fitted(self, message: str, *, beside: str) -> str:
+        """The message, cut to what a line has left."""
+        text = Text(message)
+        room = self._console.width - self._bar_width() - len(beside) - _BETWEEN
+        text.truncate(max(room, 0), overflow="ellipsis")
+        return text.plain
+
+    def _bar_width(self) -> int:
+        return min(_LONGEST_BAR, self._console.width // 3)
 
     def _started(self) -> tuple[Progress, TaskID]:
         bar = Progress(
-            BarColumn(),
+            BarColumn(self._bar_width()),
             TextColumn("{task.fields[amount]}", markup=False),
             TextColumn("{task.description}", markup=False),
             console=self._console,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 import trio
 from attrs import define, field
 
 from ..engine.client_carriers import CARRIERS
-from ..engine.exchange import ClientTransport, OnNotification, TransportLost
+from ..engine.exchange import ClientTransport, HoldingOpen, Mirroring, OnNotification, TransportLost
 from ..engine.jsonrpc import (
     Failure,
     JsonObject,
@@ -17,6 +17,7 @@ from ..engine.jsonrpc import (
     Notification,
     Reply,
     Request,
+    RequestId,
     write_message,
 )
 from .cli_text import one_line
@@ -56,10 +57,15 @@ class Trace:
 
 @define
 class Leg:
-    """One request under way, and what comes of it."""
+    """One request under way, and what comes of it.
+
+    Attributes:
+        status: that of the answer, where it comes over HTTP and has begun.
+    """
 
     _say: Callable[[str], None]
     _head: str
+    status: int | None = field(default=None, init=False)
     _heard: int = field(default=0, init=False)
     _since: float = field(factory=trio.current_time, init=False)
 
@@ -89,15 +95,21 @@ class Leg:
         if isinstance(error, trio.Cancelled):
             self._over("cancelled")
             return
-        status: object = getattr(error, "status", None)
-        http = f"HTTP {status}" if isinstance(status, int) else ""
         arrived = "may have arrived" if isinstance(error, TransportLost) and error.sent else ""
-        self._over(f"no reply: {type(error).__name__}", http, arrived)
+        self._over(f"no reply: {type(error).__name__}", arrived)
 
     def _over(self, what: str, *more: str) -> None:
         took = f"{(trio.current_time() - self._since) * 1000:.0f} ms"
         notifications = f"notifications: {self._heard}" if self._heard else ""
-        self.tell("<-", what, took, *more, notifications)
+        http = "" if self.status is None else f"HTTP {self.status}"
+        self.tell("<-", http, what, took, *more, notifications)
+
+
+@runtime_checkable
+class SpeaksHttp(Protocol):
+    """A transport that says which status an answer has, as soon as it begins."""
+
+    on_status: Callable[[Request, int], None]
 
 
 class TracedTransport:
@@ -106,20 +118,39 @@ class TracedTransport:
     def __init__(self, inner: ClientTransport, trace: Trace) -> None:
         self._inner = inner
         self._trace = trace
+        self._under_way: dict[RequestId, Leg] = {}
+        if isinstance(inner, SpeaksHttp):
+            inner.on_status = self._began
         self.name = inner.name
         self.full_target: str = getattr(inner, "full_target", inner.name)
-        self.mirrors: bool = getattr(inner, "mirrors", False)
+        self.negotiates: bool = getattr(inner, "negotiates", False)
+
+    @property
+    def mirrors(self) -> bool:
+        """As the inner one, which may find out later that it does not."""
+        return isinstance(self._inner, Mirroring) and self._inner.mirrors
+
+    def abandon(self, state: str) -> None:
+        """Give a call up as the inner one does."""
+        if isinstance(self._inner, HoldingOpen):
+            self._inner.abandon(state)
 
     async def exchange(self, request: Request, on_notification: OnNotification) -> Reply:
         """Exchange as the inner one does, and tell of it."""
-        leg = self._trace.begun(request)
+        leg = self._under_way[request.id] = self._trace.begun(request)
         try:
             reply = await self._inner.exchange(request, leg.hearing(on_notification))
         except BaseException as error:
             leg.broke(error)
             raise
+        finally:
+            del self._under_way[request.id]
         leg.replied(reply)
         return reply
+
+    def _began(self, request: Request, status: int) -> None:
+        if (leg := self._under_way.get(request.id)) is not None:
+            leg.status = status
 
 
 # -- words ------------------------------------------------------------------------------------

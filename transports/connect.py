@@ -7,14 +7,20 @@ import re
 import shlex
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeGuard, Unpack, cast
+from typing import TYPE_CHECKING, NotRequired, TypeAlias, TypedDict, TypeGuard, Unpack, cast
 
 import trio
 
+from ..engine.background import background
 from ..engine.client import Client
+from ..engine.client_messages import Discovery
 from ..engine.client_options import ClientOptions, Settings
 from ..engine.errors import UsageError
 from ..engine.exchange import ClientTransport, RequestHandler
+from ..engine.handshake_client import OPEN_SECONDS
+from ..engine.handshake_era import MODERN, EraTransport, Mode, check_mode
+from ..engine.handshake_link import SpeaksOlder
+from ..engine.jsonrpc import JsonObject
 from ..engine.limits import Limits
 
 if TYPE_CHECKING:
@@ -38,8 +44,31 @@ class ChildOptions(TypedDict, total=False):
     stderr: Callable[[str], None] | None
 
 
-class TransportOptions(HttpOptions, ChildOptions, total=False):
+class EraOptions(TypedDict, total=False):
+    """Which revision the server is spoken to in; see :class:`~antiphon.engine.handshake_era`.
+
+    Attributes:
+        mode: "auto" finds out what the server speaks, "legacy" begins with the handshake of
+            earlier revisions, "2026-07-28" never makes it. A server object, and a transport that
+            cannot carry earlier revisions, are always spoken to in this one.
+        prior_discover: what ``discover()`` of an earlier client of the same server gave, which
+            saves finding out.
+    """
+
+    mode: Mode
+    prior_discover: Discovery | None
+
+
+class TransportOptions(HttpOptions, ChildOptions, EraOptions, total=False):
     """The keyword arguments of :func:`open_transport`."""
+
+
+class _Traits(TypedDict):
+    """What a transport takes over from its client; see :class:`EraTransport`."""
+
+    limits: Limits
+    open_seconds: NotRequired[float]
+    declared: NotRequired[JsonObject]
 
 
 class ConnectOptions(ClientOptions, TransportOptions, total=False):
@@ -59,15 +88,21 @@ async def open_client(
             is split as a shell would; a server object in this process; or a transport, which
             stays its owner's to close.
         options: how the client behaves, see :class:`~antiphon.engine.client_options.Settings`;
-            for a URL ``headers`` and ``token``; for a command ``env``, ``cwd`` and ``stderr``.
+            for a URL ``headers`` and ``token``; for a command ``env``, ``cwd`` and ``stderr``;
+            for servers of earlier revisions, see :class:`EraOptions`.
 
     Raises:
         UsageError: the target is none of these, or an option does not fit it.
         TransportLost: a child could not be started.
     """
     ours, theirs = _sorted_out(options)
-    Settings(**ours)  # told before anything is started
-    async with _transport(target, theirs, options.get("limits") or Limits()) as transport:
+    settings = Settings(**ours)  # told before anything is started
+    traits: _Traits = {
+        "limits": settings.limits,
+        "open_seconds": max(OPEN_SECONDS, settings.people_timeout or 0.0),
+        "declared": settings.declared(settings.callbacks.kinds - settings.refused),
+    }
+    async with _transport(target, theirs, traits) as transport:
         client = Client(transport, **ours)
         try:
             yield client
@@ -84,7 +119,7 @@ def open_transport(
         UsageError, TransportLost: as for :func:`open_client`; on entering it, or before.
     """
     _, theirs = _sorted_out(cast(ConnectOptions, options))
-    return _transport(target, theirs, limits or Limits())
+    return _transport(target, theirs, {"limits": limits or Limits()})
 
 
 async def connect_client(
@@ -123,6 +158,7 @@ async def _keep_open(
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _HTTP = HttpOptions.__optional_keys__
+_ERA = EraOptions.__optional_keys__
 _CHILD = ChildOptions.__optional_keys__
 _Given: TypeAlias = dict[str, object]
 
@@ -130,8 +166,9 @@ _Given: TypeAlias = dict[str, object]
 def _sorted_out(options: ConnectOptions) -> tuple[ClientOptions, _Given]:
     """The client's own options, and those of the transport that were given."""
     whole = cast("_Given", options)
-    ours = {name: value for name, value in whole.items() if name not in _HTTP | _CHILD}
-    theirs = {n: v for n, v in whole.items() if n in _HTTP | _CHILD and v is not None}
+    transports = _HTTP | _CHILD | _ERA
+    ours = {name: value for name, value in whole.items() if name not in transports}
+    theirs = {n: v for n, v in whole.items() if n in transports and v is not None}
     return cast(ClientOptions, ours), theirs
 
 
@@ -141,6 +178,39 @@ def is_url(target: object) -> TypeGuard[str]:
 
 
 def _transport(
+    target: Target, given: _Given, traits: _Traits
+) -> AbstractAsyncContextManager[ClientTransport]:
+    mode = cast(Mode, given.pop("mode", "auto"))
+    prior = cast("Discovery | None", given.pop("prior_discover", None))
+    check_mode(mode, prior)
+    inner = _plain_transport(target, given, traits["limits"])
+    older = not hasattr(target, "handle") and not (
+        hasattr(target, "exchange") and not isinstance(target, SpeaksOlder)
+    )
+    if mode == "legacy" and not older:
+        raise UsageError("mode='legacy' means nothing for a target that speaks this revision only")
+    if mode == MODERN or not older:
+        return inner
+    return _negotiating(inner, mode, prior, traits)
+
+
+@asynccontextmanager
+async def _negotiating(
+    inner: AbstractAsyncContextManager[ClientTransport],
+    mode: Mode,
+    prior: Discovery | None,
+    traits: _Traits,
+) -> AsyncGenerator[ClientTransport, None]:
+    async with inner as transport, background() as nursery:
+        outer = EraTransport(transport, nursery, mode=mode, prior=prior, **traits)
+        try:
+            yield outer
+        finally:
+            await outer.close()
+            nursery.cancel_scope.cancel()
+
+
+def _plain_transport(
     target: Target, given: _Given, limits: Limits
 ) -> AbstractAsyncContextManager[ClientTransport]:
     if is_url(target):

@@ -19,6 +19,8 @@ _LINE_END: Final = re.compile(rb"\r\n|\r|\n")
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _FIELD_NAME_ROOM: Final = 64
 """What a line may have beyond the limit, so that a name before the data never counts."""
+_RETRY_DIGITS: Final = 12
+"""Of a number of milliseconds; with more of them it is no time that anybody waits."""
 
 
 class EventReader:
@@ -26,6 +28,11 @@ class EventReader:
 
     Args:
         limit: the largest data of one event, in bytes (``Limits.message_bytes``).
+
+    Attributes:
+        last_id: the id of the last event that came whole; None where none had one.
+        retry: for how many seconds the server wants the stream not to be asked for again, once
+            it has broken off; None where it did not say so.
     """
 
     def __init__(self, limit: int) -> None:
@@ -35,6 +42,9 @@ class EventReader:
         self._foreign = False
         self._after_cr = False
         self._at_start = True
+        self._id: bytes | None = None
+        self.last_id: bytes | None = None
+        self.retry: float | None = None
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """The data of each message that the chunk completes.
@@ -80,11 +90,16 @@ class EventReader:
             self._check(len(self._data) - 1)
         elif name == b"event":
             self._foreign = value not in {b"", b"message"}
+        elif name == b"id" and b"\0" not in value:
+            self._id = value or None
+        elif name == b"retry" and value.isdigit():
+            self.retry = int(value[:_RETRY_DIGITS]) / 1000
 
     def _dispatch(self) -> Iterator[bytes]:
         data, foreign = bytes(self._data).removesuffix(b"\n"), self._foreign
         self._data.clear()
         self._foreign = False
+        self.last_id = self._id
         if data and not foreign:
             yield data
 

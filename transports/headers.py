@@ -21,6 +21,8 @@ from ..engine.protocol import META_VERSION, SUPPORTED_VERSIONS, TARGETS
 VERSION_HEADER: Final = "MCP-Protocol-Version"
 METHOD_HEADER: Final = "Mcp-Method"
 NAME_HEADER: Final = "Mcp-Name"
+SESSION_HEADER: Final = "Mcp-Session-Id"
+"""Of earlier revisions alone; requests of this one may carry it, and nobody looks at it."""
 
 _PREFIX: Final = "=?base64?"
 _SUFFIX: Final = "?="

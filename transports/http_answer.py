@@ -11,22 +11,34 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 import httpx2
 import trio
-from attrs import define
+from attrs import define, field
 
 from ..engine.errors import InvalidReply, ProtocolError, printable
 from ..engine.exchange import Deferral, Deferred, OnNotification, TransportLost
-from ..engine.jsonrpc import Failure, Notification, Reply, Request, Success, read_message
+from ..engine.handshake_link import RefusedBy
+from ..engine.jsonrpc import (
+    Failure,
+    Message,
+    Notification,
+    Reply,
+    Request,
+    RequestId,
+    Success,
+    read_message,
+)
 from ..engine.limits import Limits, raising
 from .events import EventReader
 from .http_leftovers import drop_if_more_came
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -84,10 +96,13 @@ class Answer:
     _name: str
     _post: httpx2.Request
     _response: httpx2.Response
-    _request: Request
+    _id: RequestId | None
     _on_notification: OnNotification
     _limits: Limits
-    _warned: bool = False
+    _warned: bool = field(default=False, init=False)
+    _ended: bool = field(default=False, init=False)
+    _fault: str = field(default="", init=False)
+    _events: EventReader = field(init=False)
 
     async def reply(self) -> Reply:
         """Read as far as the reply.
@@ -97,12 +112,18 @@ class Answer:
             TransportLost: the stream ended before the reply.
             httpx2.HTTPError: the connection broke.
         """
-        chunks = aiter(cast(httpx2.AsyncByteStream, self._response.stream))
+        return await self._through(self._judge)
+
+    async def _through(self, read: Callable[[AsyncIterator[bytes]], Awaitable[T]]) -> T:
+        # A client of the caller's may have read it, for its authentication or in a hook.
+        consumed = self._response.is_stream_consumed
+        stream = httpx2.ByteStream(self._response.content) if consumed else self._response.stream
+        chunks = aiter(cast(httpx2.AsyncByteStream, stream))
         patience = 0.0
         try:
-            reply = await self._judge(chunks)
+            found = await read(chunks)
             patience = _LINGER_SECONDS
-            return reply
+            return found
         finally:
             await self._leave(chunks, patience)
 
@@ -110,11 +131,13 @@ class Answer:
         # An answer that is read to its end gives its connection back to the pool; any other is
         # cut off. Running into the deadline also ends the generators that httpx2 nests in each
         # other; it does not close them all by itself when reading stops half-way.
-        with trio.move_on_after(patience) as scope, suppress(httpx2.HTTPError):
-            scope.shield = True
-            async for _ in chunks:
-                pass
-        drop_if_more_came(self._response)
+        if not self._ended:
+            with trio.move_on_after(patience) as scope, suppress(httpx2.HTTPError):
+                scope.shield = True
+                async for _ in chunks:
+                    pass
+        if not self._response.is_stream_consumed:  # else the connection may serve others by now
+            drop_if_more_came(self._response)
         await self._response.aclose()
 
     async def _judge(self, chunks: AsyncIterator[bytes]) -> Reply:
@@ -165,6 +188,7 @@ class Answer:
             if len(body) > self._limits.message_bytes:
                 limit = f"limit message_bytes, {self._limits.message_bytes}"
                 raise self._refusal(f"a body of more bytes than {limit} {raising('message_bytes')}")
+        self._ended = True
         return bytes(body)
 
     async def _beginning(self, chunks: AsyncIterator[bytes]) -> bytes:
@@ -189,23 +213,29 @@ class Answer:
     # -- a stream ---------------------------------------------------------------------------
 
     async def _streamed(self, chunks: AsyncIterator[bytes]) -> Reply:
-        reader = EventReader(self._limits.message_bytes)
-        fault = ""
+        self._events = EventReader(self._limits.message_bytes)
         async for chunk in chunks:
-            for data in reader.feed(chunk):
-                try:
-                    message = read_message(data, self._limits)
-                except ProtocolError as error:
-                    # Some servers keep a stream alive with data; the reply may yet come.
-                    fault = error.message
-                    self._warn("sent an event that is no message", fault)
-                    continue
-                if isinstance(message, Success | Failure):
-                    return self._accepted(message)
-                self._heard(message)
-        if fault:
-            raise self._refusal(f"a stream without a reply, but with an event unread ({fault})")
+            for data in self._events.feed(chunk):
+                for message in self._messages(data):
+                    if isinstance(message, Success | Failure):
+                        return self._accepted(message)
+                    self._heard(message)
+        if self._fault:
+            what = f"a stream without a reply, but with an event unread ({self._fault})"
+            raise self._refusal(what)
         raise TransportLost(f"{self._name} ended the stream before the reply", sent=True)
+
+    def _messages(self, data: bytes) -> Sequence[Message]:
+        try:
+            return self._read(data)
+        except ProtocolError as error:
+            # Some servers keep a stream alive with data; the reply may yet come.
+            self._fault = error.message
+            self._warn("sent an event that is no message", error.message)
+            return ()
+
+    def _read(self, data: bytes) -> Sequence[Message]:
+        return (read_message(data, self._limits),)
 
     def _heard(self, message: Request | Notification) -> None:
         if isinstance(message, Notification):
@@ -222,21 +252,24 @@ class Answer:
     # -- the verdict ------------------------------------------------------------------------
 
     def _accepted(self, reply: Reply) -> Reply:
-        if reply.id == self._request.id:
+        if reply.id == self._id:
             return self._deferred(reply) if isinstance(reply, Failure) else reply
         if isinstance(reply, Failure) and reply.id is None:
             if self._response.is_client_error and self._response.status_code not in _ABOUT_US:
-                return reply
+                return self._deferred(reply)
             said = quoted(reply.message, self._post)
             raise self._refusal(f"an error that names no request: {reply.code} {said}")
         theirs = quoted(repr(reply.id), self._post, 60)
-        raise self._refusal(f"a reply to request {theirs}, not to {self._request.id!r}")
+        raise self._refusal(f"a reply to request {theirs}, not to {self._id!r}")
 
     def _deferred(self, error: Failure) -> Failure:
         deferral = deferral_of(self._response.status_code, self._retry_after())
-        if deferral is None:
+        if deferral is not None:
+            return Deferred(error.id, error.code, error.message, error.data, deferral=deferral)
+        if not self._response.is_client_error:
             return error
-        return Deferred(error.id, error.code, error.message, error.data, deferral=deferral)
+        status = self._response.status_code
+        return RefusedBy(error.id, error.code, error.message, error.data, status=status)
 
     def _retry_after(self) -> float | None:
         return seconds_to_wait(self._response.headers.get("retry-after", ""), time.time())

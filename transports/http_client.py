@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+import socket
 import ssl
 from base64 import b64encode
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 import httpx2
 import trio
@@ -30,12 +31,10 @@ from ..engine.limits import Limits
 from ..engine.mirrored import PREFIX
 from .headers import metadata_headers
 from .http_answer import Answer, quoted
+from .http_older import OlderHttp, Opened, RawHeaders
+from .http_steps import Handshake
 from .mirrored_headers import mirrored_headers
 
-if TYPE_CHECKING:
-    import httpcore2
-
-RawHeaders: TypeAlias = list[tuple[bytes, bytes]]
 Token: TypeAlias = str | Callable[[], Awaitable[str]]
 _Trace: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[None]]
 _Send: TypeAlias = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
@@ -48,7 +47,7 @@ _FIXED: Final[RawHeaders] = [
 ]
 _RESERVED: Final = frozenset(
     b"accept accept-encoding content-type content-length content-encoding transfer-encoding"
-    b" mcp-protocol-version mcp-method mcp-name".split()
+    b" mcp-protocol-version mcp-method mcp-name mcp-session-id last-event-id".split()
 )
 _RESERVED_PREFIX: Final = PREFIX.lower().encode()
 
@@ -56,6 +55,19 @@ _CONNECTIONS: Final = 100
 _IDLE_SECONDS: Final = 4.0
 """hypercorn, uvicorn and Node close a connection that was idle for 5 s. Leaving it before they
 do, a request is hardly ever lost on a connection that is just being closed."""
+
+_PROBES: Final = {"TCP_KEEPIDLE": 60, "TCP_KEEPALIVE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
+"""A peer that is gone is noticed after two minutes, however silent a stream may be. Seconds and
+times; the first two are one setting, which systems name differently."""
+
+_SOCKET_OPTIONS: Final = [
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    *(
+        (socket.IPPROTO_TCP, getattr(socket, name), value)
+        for name, value in _PROBES.items()
+        if hasattr(socket, name)
+    ),
+]
 
 _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE: Final = re.compile(r"(?:[!-~](?:[\t -~]*[!-~])?)?")
@@ -85,7 +97,9 @@ async def open_http(
     Redirects are not followed and cookies not kept. The environment's proxies and ``.netrc``
     are not used. Certificates are checked against the system's, or those which
     ``SSL_CERT_FILE`` or ``SSL_CERT_DIR`` name. Up to 100 requests are under way at a time;
-    further ones wait. For a proxy, other certificates or other numbers give a ``client``.
+    further ones wait. A server that vanishes without a word is noticed after two minutes. For a
+    proxy, other certificates or other numbers give a ``client``. The end of the block ends the
+    exchanges that other tasks still have under way.
 
     Args:
         url: ``http://`` or ``https://``. A user and password in it are sent as basic
@@ -116,7 +130,7 @@ async def open_http(
         try:
             yield transport
         finally:
-            transport.closed = True
+            transport.close()
 
 
 @asynccontextmanager
@@ -133,8 +147,14 @@ async def _sender(address: httpx2.URL, client: httpx2.AsyncClient | None) -> Asy
     # has read none trusts nobody.
     verify = True if address.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     # Beneath httpx2's client there are no cookies, no redirects and no log of addresses.
-    async with httpx2.AsyncHTTPTransport(verify=verify, limits=limits) as pool:
+    async with httpx2.AsyncHTTPTransport(
+        verify=verify, limits=limits, socket_options=_SOCKET_OPTIONS
+    ) as pool:
         yield pool.handle_async_request
+
+
+def _unheard(request: Request, status: int) -> None:
+    """Nobody wants to know."""
 
 
 @define(eq=False, kw_only=True)
@@ -147,18 +167,23 @@ class HttpTransport:
         name: the address without user, password, query and fragment.
         full_target: the same with its query.
         mirrors: arguments that a tool marks are repeated in headers.
+        probes: the server's revision shows in the answer to any request.
         closed: whether :func:`open_http` has ended.
+        on_status: is told the HTTP status of each answer when its head has come; never raises.
     """
 
     name: str
     mirrors: bool = field(default=True, init=False, repr=False)
+    probes: bool = field(default=False, init=False, repr=False)
     closed: bool = field(default=False, init=False, repr=False)
+    on_status: Callable[[Request, int], None] = field(default=_unheard, init=False, repr=False)
     _url: httpx2.URL = field(alias="url", repr=False)
     _headers: RawHeaders = field(alias="headers", repr=False)
     _ask_token: Callable[[], Awaitable[str]] | None = field(alias="ask_token", repr=False)
     _limits: Limits = field(alias="limits", repr=False)
     _send: _Send = field(alias="send", repr=False)
     _connect_timeout: float = field(alias="connect_timeout", repr=False)
+    _under_way: set[trio.CancelScope] = field(factory=set[trio.CancelScope], init=False, repr=False)
 
     @property
     def full_target(self) -> str:  # documented above
@@ -171,21 +196,50 @@ class HttpTransport:
         read the request's id, ``Failure.id`` is None.
 
         Raises:
-            TransportLost: no connection came about (``sent`` is False), or it broke.
+            TransportLost: no connection came about (``sent`` is False), it broke, or the
+                transport was closed meanwhile.
             BadStatus: an error status without a JSON-RPC reply.
             InvalidReply: another answer that is no reply to this request.
             UsageError: the request or the token cannot be sent, or the transport is closed.
         """
+        body = write_message(request)
+        async with self._opened("POST", _mirroring(request), body, session=False) as opened:
+            post, response = opened
+            self.on_status(request, response.status_code)
+            answer = Answer(self.name, post, response, request.id, on_notification, self._limits)
+            return await answer.reply()
+
+    def older(self) -> OlderHttp:
+        """A link to the same address for the messages of an earlier revision: a session."""
+        return OlderHttp(self.name, self._opened, self._limits)
+
+    def close(self) -> None:
+        """End what is under way: the pool would send what waits in it even after its own end."""
+        self.closed = True
+        for scope in self._under_way:
+            scope.cancel()
+
+    @asynccontextmanager
+    async def _opened(
+        self, method: str, own: RawHeaders, body: bytes | None = None, *, session: bool = True
+    ) -> AsyncGenerator[Opened]:
+        """Send a request; its answer has to be closed by whoever reads it."""
         if self.closed:
             raise UsageError(f"The transport to {self.name} is closed")
-        body = write_message(request)
-        post = self._post(body, [*await self._credentials(), *_mirroring(request)])
-        try:
-            response = await self._send(post)
-            answer = Answer(self.name, post, response, request, on_notification, self._limits)
-            return await answer.reply()
-        except httpx2.HTTPError as error:
-            raise self._lost(post, error) from None
+        with trio.CancelScope() as scope:
+            self._under_way.add(scope)
+            try:
+                own = [*await self._credentials(), *own]
+                request = self._request(method, own, body, self._watch(scope, session=session))
+                try:
+                    yield request, await self._send(request)
+                except httpx2.HTTPError as error:
+                    raise self._lost(request, error) from None
+            finally:
+                self._under_way.remove(scope)
+        if scope.cancelled_caught:
+            what = f"The connection to {self.name} was closed during the call"
+            raise TransportLost(what, sent=True)
 
     async def authorization(self) -> bytes:
         """A digest of the credentials that the next request will have."""
@@ -195,44 +249,33 @@ class HttpTransport:
     async def _credentials(self) -> RawHeaders:
         return [] if self._ask_token is None else [_bearer(await self._ask_token())]
 
-    def _post(self, body: bytes, own: RawHeaders) -> httpx2.Request:
-        length = (b"Content-Length", b"%d" % len(body))
+    def _request(
+        self, method: str, own: RawHeaders, body: bytes | None, watch: dict[str, _Trace]
+    ) -> httpx2.Request:
+        if body is None:
+            own = [header for header in [*self._headers, *own] if header[0] != b"Content-Type"]
+        else:
+            own = [*self._headers, *own, (b"Content-Length", b"%d" % len(body))]
         timeout = {"connect": self._connect_timeout, "read": None, "write": None, "pool": None}
         return httpx2.Request(
-            "POST",
+            method,
             self._url,
-            headers=[*self._headers, *own, length],
-            stream=httpx2.ByteStream(body),
-            extensions={"timeout": timeout, **self._watch()},
+            headers=own,
+            stream=httpx2.ByteStream(body or b""),
+            extensions={"timeout": timeout, **watch},
         )
 
-    def _watch(self) -> dict[str, _Trace]:
-        return {"trace": _Handshake().trace} if self._url.scheme == "https" else {}
+    def _watch(self, scope: trio.CancelScope, *, session: bool) -> dict[str, _Trace]:
+        if session or self._url.scheme == "https":
+            return {"trace": Handshake(scope, session).trace}
+        return {}
 
-    def _lost(self, post: httpx2.Request, error: httpx2.HTTPError) -> TransportLost:
+    def _lost(self, request: httpx2.Request, error: httpx2.HTTPError) -> TransportLost:
         # The error itself is not chained: it may quote what the server sent, at any length.
         sent = not isinstance(error, _NOT_SENT)
         what = "The connection broke before the reply of" if sent else "There is no connection to"
-        return TransportLost(f"{what} {self.name}", sent=sent, detail=quoted(_root_of(error), post))
-
-
-@define(eq=False)
-class _Handshake:
-    """Closes a connection whose TLS handshake is cancelled.
-
-    httpcore2 (2.16) closes it when the handshake fails; when the handshake is cancelled, it
-    leaves the socket to the garbage collector, and the server waiting.
-    """
-
-    _socket: httpcore2.AsyncNetworkStream | None = None
-
-    async def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """Follow the steps that httpcore2 names to a request's ``trace`` extension."""
-        if event == "connection.connect_tcp.complete":
-            self._socket = info["return_value"]
-        elif event == "connection.start_tls.failed" and self._socket is not None:
-            with trio.CancelScope(shield=True):
-                await self._socket.aclose()
+        detail = quoted(_root_of(error), request)
+        return TransportLost(f"{what} {self.name}", sent=sent, detail=detail)
 
 
 def _root_of(error: BaseException) -> str:
@@ -321,7 +364,7 @@ def _parse(url: str) -> httpx2.URL:
         raise UsageError("The address of the server is no valid URL") from None
     if address.scheme not in {"http", "https"} or not address.host:
         raise UsageError("The address of the server must be http://HOST/… or https://HOST/…")
-    if not 0 < (address.port or 80) < 65536:
+    if address.port is not None and not 0 < address.port < 65536:
         raise UsageError("The port in the address of the server must be 1 to 65535")
     return address
 

@@ -29,6 +29,8 @@ from attrs import define, field
 from ..engine.background import background
 from ..engine.errors import InvalidReply, ProtocolError, UsageError
 from ..engine.exchange import OnNotification, TransportLost
+from ..engine.handshake_link import OnRequest
+from ..engine.handshake_versions import INITIALIZE
 from ..engine.jsonrpc import (
     Failure,
     Notification,
@@ -41,6 +43,7 @@ from ..engine.jsonrpc import (
 )
 from ..engine.limits import Limits, raising
 from ..engine.subscriptions import LISTEN, META_SUBSCRIPTION
+from .line_older import LineLink
 from .lines import Line, LineReader, TooLong
 from .outbox import Outbox
 from .salvage import may_be_reply, readable_id
@@ -107,10 +110,6 @@ def _is_id(value: object) -> TypeGuard[str | int]:
     return type(value) is str or type(value) is int
 
 
-def _as_written(text: str) -> str:
-    return text
-
-
 class LineTransport:
     """A :class:`~antiphon.engine.exchange.ClientTransport` over two streams of bytes.
 
@@ -121,6 +120,8 @@ class LineTransport:
     exactly. ``redact`` takes secrets out of what is logged.
     """
 
+    probes: bool = True  # see SpeaksOlder: nothing but a request tells of the server's revision
+
     def __init__(
         self,
         receive: trio.abc.ReceiveStream,
@@ -129,7 +130,7 @@ class LineTransport:
         name: str = "stream",
         limits: Limits | None = None,
         pipe: bool = False,
-        redact: Callable[[str], str] = _as_written,
+        redact: Callable[[str], str] = str,
     ) -> None:
         self.name = name
         self._limits = limits or Limits()
@@ -140,6 +141,8 @@ class LineTransport:
         self._pending: dict[RequestId, _Pending] = {}
         self._by_token: dict[str | int, _Pending] = {}
         self._lost: tuple[str, str] | None = None
+        self._gone = trio.Event()
+        self._older: tuple[OnNotification, OnRequest] | None = None
         self._running = trio.CancelScope()
         self._warned = 0
 
@@ -186,7 +189,7 @@ class LineTransport:
         if pending.token is not None:
             del self._by_token[pending.token]
         answered = isinstance(pending.outcome, Success | Failure)
-        if pending.end is not None and not answered:
+        if pending.end is not None and not answered and pending.request.method != INITIALIZE:
             cancelled = Notification(CANCELLED, {"requestId": pending.request.id})
             self._outbox.post(write_message(cancelled))
 
@@ -194,6 +197,7 @@ class LineTransport:
         """End every open and every later exchange: the connection is over, and why."""
         if self._lost is None:
             self._lost = (reason, detail)
+        self._gone.set()
         for pending in self._pending.values():
             sent = pending.end is not None and pending.end <= self._outbox.sent
             pending.settle(self._loss(sent=sent))
@@ -202,6 +206,34 @@ class LineTransport:
         reason, detail = self._lost or ("The connection is over", "")
         known = "the server may have the request" if sent else "the request was not sent"
         return TransportLost(f"{reason}; {known}", sent=sent, detail=detail)
+
+    # -- earlier revisions --------------------------------------------------------------------
+
+    def older(self) -> LineLink:
+        """The same stream for a server of an earlier revision, from its next ``initialize`` on."""
+        return LineLink(self.name, self._itself)
+
+    async def _itself(self) -> LineTransport:
+        return self
+
+    def take_all(self, on_notification: OnNotification, on_request: OnRequest) -> None:
+        """From now on the server sends requests too; progress alone finds its request by itself."""
+        self._older = (on_notification, on_request)
+
+    async def say(self, message: Notification | Success | Failure) -> None:
+        """Send what has no reply."""
+        line = write_message(message)
+        await self._outbox.room()
+        self._outbox.post(line)
+
+    def loss(self) -> TransportLost | None:
+        """What is raised for a request now; None while the connection stands."""
+        return None if self._lost is None else self._loss(sent=False)
+
+    async def over(self) -> TransportLost:
+        """Wait for the end of the connection."""
+        await self._gone.wait()
+        return self._loss(sent=False)
 
     # -- the stream ---------------------------------------------------------------------------
 
@@ -249,10 +281,12 @@ class LineTransport:
             return
         if isinstance(message, Notification):
             self._notify(message)
-        elif isinstance(message, Request):
-            logger.log(self._level(), "%s sent a request, as servers must not: ignored", self.name)
-        else:
+        elif not isinstance(message, Request):
             self._reply(message)
+        elif self._older is not None:
+            self._older[1](message)
+        else:
+            logger.log(self._level(), "%s sent a request, as servers must not: ignored", self.name)
 
     def _reply(self, reply: Reply) -> None:
         if reply.id is None:
@@ -270,6 +304,9 @@ class LineTransport:
             pending.settle(InvalidReply(f"{self.name} could not read the request: {reply.code}"))
 
     def _notify(self, notification: Notification) -> None:
+        if self._older is not None and notification.method != PROGRESS:
+            self._older[0](notification)
+            return
         for pending in self._meant(notification):
             pending.hear(notification)
 
@@ -310,8 +347,7 @@ class LineTransport:
                 pending.settle(InvalidReply(f"{self.name} sent an invalid reply: {error.message}"))
 
     def _asked_by(self, id: RequestId | None) -> list[_Pending]:
-        pending = self._pending.get(id) if id is not None else None
-        return [pending] if pending is not None else []
+        return _found(self._pending, id)
 
     def _level(self) -> int:
         """How loudly the next strange thing is told: a flood of them must not fill a log."""

@@ -53,10 +53,20 @@ def _is_identity(encoding: bytes | None) -> bool:
 @lru_cache(maxsize=64)
 def takes_both(accept: bytes | None) -> bool:
     """Whether an ``Accept`` header admits JSON and an event stream."""
+    return _takes(accept, *_WANTED)
+
+
+@lru_cache(maxsize=64)
+def takes_events(accept: bytes | None) -> bool:
+    """Whether an ``Accept`` header admits an event stream."""
+    return _takes(accept, _WANTED[1])
+
+
+def _takes(accept: bytes | None, *kinds: str) -> bool:
     if not accept:
         return True
     weights = dict(map(_weighed, accept.decode("latin-1").lower().split(",")))
-    return all(_weight(weights, kind) > 0 for kind in _WANTED)
+    return all(_weight(weights, kind) > 0 for kind in kinds)
 
 
 def _weighed(part: str) -> tuple[str, float]:

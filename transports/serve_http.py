@@ -55,6 +55,19 @@ class App:
         return f"{self.before}{address}{self.path}"
 
 
+@frozen
+class Served:
+    """What is served at another address too, as long as an application is.
+
+    Attributes:
+        asgi: an application; its lifespan is its own.
+        bind: where, in hypercorn's words.
+    """
+
+    asgi: Any
+    bind: str
+
+
 # -- addresses --------------------------------------------------------------------------------
 
 
@@ -127,6 +140,7 @@ async def serve_http(
     on_ready: Callable[[list[str]], None],
     signals: Collection[signal.Signals] = (signal.SIGINT, signal.SIGTERM),
     insistent: bool = True,
+    aside: Served | None = None,
 ) -> int:
     """Serve until a signal, and let open requests end for so many seconds; the exit status.
 
@@ -137,6 +151,7 @@ async def serve_http(
         on_ready: called with the addresses once requests are taken.
         signals: what stops it.
         insistent: whether a second signal cuts the grace short.
+        aside: what else is served meanwhile.
 
     Raises:
         CannotServe: the address is taken, or not ours.
@@ -145,31 +160,44 @@ async def serve_http(
         async with background() as nursery:
             stopping = _Stopping(nursery.cancel_scope, insistent)
             nursery.start_soon(stopping.heed, received)
-            await _until_stopped(app, bind, grace, on_ready, stopping)
+            await _until_stopped(app, bind, aside, grace, on_ready, stopping)
             nursery.cancel_scope.cancel()
     return Exit.INTERRUPTED if stopping.first == signal.SIGINT else Exit.OK
 
 
 async def _until_stopped(
-    app: App, bind: str, grace: float, on_ready: Callable[[list[str]], None], stopping: _Stopping
+    app: App,
+    bind: str,
+    aside: Served | None,
+    grace: float,
+    on_ready: Callable[[list[str]], None],
+    stopping: _Stopping,
 ) -> None:
-    config = Config()
-    config.bind = [bind]
-    config.errorlog = logging.getLogger("hypercorn.error")
-    config.graceful_timeout = grace
-    config.backlog = BACKLOG
     closing = Closing()
 
     async def told_to_stop() -> None:
         await stopping.asked.wait()
         closing.close()
 
-    asgi = stoppable(app.asgi, closing)
-    run = partial(hypercorn_serve, asgi, config, shutdown_trigger=told_to_stop, mode="asgi")
+    def run(served: Served) -> Callable[..., Awaitable[None]]:
+        asgi, config = stoppable(served.asgi, closing), _config(served.bind, grace)
+        return partial(hypercorn_serve, asgi, config, shutdown_trigger=told_to_stop, mode="asgi")
+
     async with background() as nursery:
-        addresses = await _started(nursery, run, bind)
+        addresses = await _started(nursery, run(Served(app.asgi, bind)), bind)
+        if aside is not None:
+            await _started(nursery, run(aside), aside.bind)
         stopping.serving = True
         on_ready(addresses)
+
+
+def _config(bind: str, grace: float) -> Config:
+    config = Config()
+    config.bind = [bind]
+    config.errorlog = logging.getLogger("hypercorn.error")
+    config.graceful_timeout = grace
+    config.backlog = BACKLOG
+    return config
 
 
 async def _started(

@@ -11,7 +11,7 @@ from typing import Final
 import trio
 from attrs import define, field
 
-from ..engine.jsonrpc import Notification, write_message
+from ..engine.jsonrpc import Notification, Request, write_message
 from .asgi_messages import Send, send_head
 
 HEADERS: Final = (
@@ -43,13 +43,23 @@ class EventStream:
     _turn: trio.Lock = field(factory=trio.Lock)
     _spoke: float = field(factory=trio.current_time)
 
-    async def notify(self, notification: Notification) -> None:
-        """Send a notification; after the reply, or without a client, it is dropped.
+    async def notify(self, message: Notification | Request) -> None:
+        """Send a notification, or a request of the server's own to a client of an earlier revision.
+
+        After the reply, or without a client, it is dropped.
 
         Raises:
             UsageError: it cannot be said in JSON.
         """
-        await self._write(event(write_message(notification)))
+        await self._write(event(write_message(message)))
+
+    async def open(self) -> None:
+        """Send the head, although there is nothing to say yet."""
+        async with self._turn:
+            try:
+                await self._open()
+            except OSError:
+                self.closed = True
 
     async def keep_alive(self, every: float) -> None:
         """Send a comment whenever nothing was sent for ``every`` seconds."""
@@ -65,6 +75,14 @@ class EventStream:
         async with self._turn:
             self.closed = True
             await self._send({"type": "http.response.body", "body": event(message)})
+
+    async def finish(self) -> None:
+        """End the stream without a reply."""
+        await self.open()
+        async with self._turn:
+            if not self.closed:
+                self.closed = True
+                await self._send({"type": "http.response.body", "body": b""})
 
     async def _write(self, data: bytes) -> None:
         async with self._turn:

@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from multiprocessing import current_process
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
+import trio
+
 from ..engine.closing import Closing
 from .asgi_messages import Receive, Scope, Send
 
@@ -19,6 +21,9 @@ from .asgi_messages import Receive, Scope, Send
 App: TypeAlias = Callable[..., Awaitable[None]]
 
 _KEY: Final = "antiphon.closing"
+
+WATCH_SECONDS: Final = 0.2
+"""How often a worker of hypercorn is asked whether it stops, while something lasting is open."""
 
 
 def stoppable(app: App, closing: Closing) -> App:
@@ -57,3 +62,22 @@ def hypercorn_stop() -> Stop | None:
     arguments: Mapping[str, object] = getattr(current_process(), "_kwargs", {})
     event = arguments.get("shutdown_event")
     return event if isinstance(event, Stop) else None
+
+
+class StopWatch:
+    """Watches for the end of this worker of hypercorn, while there is something that lasts."""
+
+    def __init__(self, stopped: Callable[[], None]) -> None:
+        """``stopped`` is called once it ends."""
+        self._stopped: Final = stopped
+        self._watch: Final = trio.Lock()
+
+    async def run(self) -> None:
+        """Watch; of all that last, one does so for the others. In no worker it returns at once."""
+        stop = hypercorn_stop()
+        if stop is None:
+            return
+        async with self._watch:
+            while not stop.is_set():  # noqa: ASYNC110  # another process sets it
+                await trio.sleep(WATCH_SECONDS)
+        self._stopped()

@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator
+from tempfile import TemporaryDirectory
 from typing import Final, cast
 
 import attrs
@@ -43,21 +44,24 @@ def serve_workers(options: ServeOptions, *, debug: bool = False) -> int:
     """
     check_bind(options.bind)
     failure = StartFailed(Exit.OK, "")
-    with bound(options.bind) as listener:
+    # The folder is ours alone, and gone at the end whatever is left in it.
+    folder = TemporaryDirectory(prefix="antiphon-", ignore_cleanup_errors=True)
+    with bound(options.bind) as listener, folder as name:
+        orders = _orders(options, name, debug)
         try:
-            return trio.run(_supervise, options, listener, debug)
+            return trio.run(_supervise, orders, listener)
         except* StartFailed as group:
             failure = cast(StartFailed, root_of(group))
     write_line(sys.stderr, f"antiphon: {failure}")
     return failure.status
 
 
-async def _supervise(options: ServeOptions, listener: socket.socket, debug: bool) -> int:
+async def _supervise(orders: Orders, listener: socket.socket) -> int:
     terminal = _Terminal.ours()
     with trio.open_signal_receiver(*_SIGNALS) as signals:
         async with background() as nursery:
-            staff = _Staff(_orders(options, debug), listener, nursery)
-            watch = _Watch(staff, Crew(options.workers, staff.hire), terminal)
+            staff = _Staff(orders, listener, nursery)
+            watch = _Watch(staff, Crew(orders.workers, staff.hire), terminal)
             nursery.start_soon(watch.heed, signals)
             try:
                 with watch.service:
@@ -68,7 +72,7 @@ async def _supervise(options: ServeOptions, listener: socket.socket, debug: bool
     return Exit.INTERRUPTED if watch.first == signal.SIGINT else Exit.OK
 
 
-def _orders(options: ServeOptions, debug: bool) -> Orders:
+def _orders(options: ServeOptions, folder: str, debug: bool) -> Orders:
     return Orders(
         app=options.app,
         path=options.path,
@@ -78,6 +82,7 @@ def _orders(options: ServeOptions, debug: bool) -> Orders:
         debug=debug,
         listener=-1,
         channel=-1,
+        folder=folder,
     )
 
 

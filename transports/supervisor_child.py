@@ -14,15 +14,16 @@ from functools import partial
 from threading import Thread
 
 import trio
-from attrs import define
+from attrs import define, evolve
 
 from ..engine.errors import UsageError
 from .cli_exits import exit_of, sentence_of
 from .cli_screen import write_line
 from .cli_text import harmless
 from .serve import as_app, load
-from .serve_http import App, serve_http
+from .serve_http import App, Served, serve_http
 from .supervisor_orders import UNWINDING, Orders, Report, read, written
+from .supervisor_relay import Relay, inbox, socket_of
 from .workers import supervised
 
 
@@ -50,10 +51,12 @@ def _serve(orders: Orders, supervisor: _Supervisor) -> int:
             " workers could not go on with each other's calls: give it Server(..., keys=[...]);"
             " antiphon keygen makes a key"
         )
+    relay = Relay(app.asgi, orders.folder, orders.workers, orders.number)
     run = partial(
         serve_http,
-        app,
+        evolve(app, asgi=relay),
         f"fd://{orders.listener}",
+        aside=Served(inbox(app.asgi), f"unix:{socket_of(orders.folder, orders.number)}"),
         grace=orders.grace,
         on_ready=lambda _: supervisor.tell_ready(app),
         signals=[signal.SIGTERM],

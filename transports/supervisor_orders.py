@@ -33,6 +33,7 @@ class Orders:
         debug: whether to show tracebacks.
         listener: the descriptor of the socket that it takes connections from.
         channel: the descriptor of the socket to the supervisor.
+        folder: of the sockets at which workers reach each other.
     """
 
     app: str
@@ -43,6 +44,7 @@ class Orders:
     debug: bool
     listener: int
     channel: int
+    folder: str
 
 
 @frozen(kw_only=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Final
 
 import trio
 
 from ..engine.errors import ProtocolError
 from ..engine.exchange import Exchange, RequestHandler
-from ..engine.jsonrpc import Reply, Request, failure
+from ..engine.jsonrpc import Failure, Reply, Request, failure
 from ..engine.subscriptions import LISTEN, check_room
 from .busy import busy, passed_limit
 
@@ -18,7 +20,9 @@ class Turns:
 
     Over HTTP these hold for the whole application: a connection, or a stream of one, costs its
     client so little that a bound on each would bound nothing. Subscriptions wait most of their
-    lives: they take nobody's turn, and have a limit of their own.
+    lives: they take nobody's turn, and have a limit of their own. Calls of earlier revisions wait
+    for their client's answers while they are open: each of their rounds takes a turn, and those
+    that are open are bounded by ``waiting_calls`` and ``pending_bytes`` among themselves.
     """
 
     def __init__(self, server: RequestHandler) -> None:
@@ -28,6 +32,8 @@ class Turns:
         self._running = 0
         self._held = 0
         self._subscriptions = 0
+        self._open = 0
+        self._open_held = 0
 
     async def handle(self, request: Request, exchange: Exchange, size: int) -> Reply:
         """The server's reply, or the refusal where a limit is reached.
@@ -50,6 +56,36 @@ class Turns:
             return await self._in_turn(request, exchange)
         finally:
             self._held -= size
+
+    def refusal(self, request: Request, size: int) -> Failure | None:
+        """Why one more call of an earlier revision may not be opened, if it may not."""
+        passed = passed_limit(self._limits, size, self._open_held, self._open)
+        return None if passed is None else busy(request.id, self._limits, passed)
+
+    @contextmanager
+    def opened(self, size: int) -> Generator[None, None, None]:
+        """Around such a call of so many bytes, for which there was no :meth:`refusal`."""
+        self._open += 1
+        self._open_held += size
+        try:
+            yield
+        finally:
+            self._open -= 1
+            self._open_held -= size
+
+    def take(self, size: int) -> bool:
+        """Keep so many bytes of such a call's answers, if that passes no limit."""
+        fits = passed_limit(self._limits, size, self._open_held, 0) is None
+        self._open_held += size if fits else 0
+        return fits
+
+    def give_back(self, size: int) -> None:
+        """Keep so many no more."""
+        self._open_held -= size
+
+    async def round(self, request: Request, exchange: Exchange) -> Reply:
+        """The reply to one round of an open call, when its turn has come."""
+        return await self._in_turn(request, exchange)
 
     async def _in_turn(self, request: Request, exchange: Exchange) -> Reply:
         if self._running < self._limits.concurrent_calls:

@@ -24,6 +24,14 @@ def supervised(workers: int, number: int) -> None:
     _supervised.workers, _supervised.number = workers, number
 
 
+def worker_prefix(number: int | None = None) -> str:
+    """What the session ids of a worker begin with, of this one by default; empty where a
+    supervisor of ours does not have several."""
+    if _supervised.workers < 2:
+        return ""
+    return f"w{_supervised.number if number is None else number}-"
+
+
 def hypercorn_workers() -> int:
     """The workers that serve side by side, this process included; 1 where nobody can know.
 

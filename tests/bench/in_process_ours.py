@@ -5,7 +5,7 @@ import trio
 from antiphon import open_client
 from antiphon.engine.exchange import Exchange
 from antiphon.engine.jsonrpc import JsonObject, JsonValue, Request, Success
-from tests.bench.in_process import obey, repeated
+from tests.bench.in_process import Count, obey, repeated
 from tests.bench.ours import server
 from tests.bench.traffic import ANSWER, call
 
@@ -14,8 +14,10 @@ async def answered(_: object) -> dict[str, object]:
     return {"region": "eu-west-1"}
 
 
-async def through_client(seconds: float) -> tuple[int, float]:
+async def through_client(seconds: float) -> Count:
     async with open_client(server, elicitation=answered) as client:
+        # From here on results are checked, as the official client does by itself.
+        await client.list_tools()
 
         async def flow() -> None:
             result = await client.call_tool("provision", {"name": "orders"})
@@ -37,7 +39,7 @@ async def flow_alone() -> None:
     assert result["structuredContent"] == {"name": "orders", "region": "eu-west-1"}
 
 
-async def server_alone(seconds: float) -> tuple[int, float]:
+async def server_alone(seconds: float) -> Count:
     return await repeated(flow_alone, seconds)
 
 

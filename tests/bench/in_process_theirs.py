@@ -17,7 +17,7 @@ from mcp.shared.direct_dispatcher import create_direct_dispatcher_pair
 from mcp_types import ElicitResult
 
 from antiphon.engine.jsonrpc import JsonObject
-from tests.bench.in_process import obey, repeated
+from tests.bench.in_process import Count, obey, repeated
 from tests.bench.traffic import ANSWER, call
 
 
@@ -25,7 +25,7 @@ async def answered(context: object, params: object) -> ElicitResult:
     return ElicitResult(action="accept", content={"region": "eu-west-1"})
 
 
-async def _through_client(server: MCPServer, seconds: float) -> tuple[int, float]:
+async def _through_client(server: MCPServer, seconds: float) -> Count:
     async with Client(server, elicitation_callback=answered) as client:
 
         async def flow() -> None:
@@ -35,7 +35,7 @@ async def _through_client(server: MCPServer, seconds: float) -> tuple[int, float
         return await repeated(flow, seconds)
 
 
-async def _server_alone(server: MCPServer, seconds: float) -> tuple[int, float]:
+async def _server_alone(server: MCPServer, seconds: float) -> Count:
     # There is no public way from an MCPServer to what serves its requests.
     lowlevel: Any = server._lowlevel_server  # pyright: ignore[reportPrivateUsage]
     near, far = create_direct_dispatcher_pair()
@@ -47,10 +47,10 @@ async def _server_alone(server: MCPServer, seconds: float) -> tuple[int, float]:
         result = await near.send_raw_request("tools/call", continued)
         assert result["structuredContent"] == {"name": "orders", "region": "eu-west-1"}
 
-    done = 0, 0.0
+    done = Count(0, 0.0, 0.0)
     async with lowlevel.lifespan(lowlevel) as state, anyio.create_task_group() as nursery:
-        await nursery.start(far.run, modern_on_request(lowlevel, state), _no_notification)
-        await nursery.start(near.run, _no_request, _no_notification)
+        await nursery.start(far.run, modern_on_request(lowlevel, state), no_notification)
+        await nursery.start(near.run, _no_request, no_notification)
         done = await repeated(flow, seconds)
         near.close()
         far.close()
@@ -61,7 +61,7 @@ async def _no_request(*_: object) -> dict[str, Any]:
     raise AssertionError("the server asks nothing of its own")
 
 
-async def _no_notification(*_: object) -> None:
+async def no_notification(*_: object) -> None:
     return None
 
 

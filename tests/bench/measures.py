@@ -1,6 +1,7 @@
 """What is measured of one side, in a process of its own: samples by name, a set a round."""
 
 import socket
+import subprocess
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, contextmanager
@@ -10,14 +11,14 @@ from typing import Final, TypeAlias
 from tests.bench.http_wire import HttpWire
 from tests.bench.processes import cpu_seconds, resident_bytes, running
 from tests.bench.stdio_wire import StdioWire
-from tests.bench.traffic import Load, Requests, Wire, load, token_of
+from tests.bench.traffic import Requests, Wire, load, token_of
 
 Samples: TypeAlias = Mapping[str, float]
 Probe: TypeAlias = Callable[[float], Samples]
 """Takes samples for about as many seconds."""
 
 RATE: Final = "flows per second"
-CPU_RATE: Final = "flows per second of the server's processor time"
+CPU_RATE: Final = "flows per second of the measured process's own processor time"
 FIRST_REPLY: Final = "seconds to the first reply"
 FIRST_REPLY_CPU: Final = "processor seconds to the first reply"
 RESIDENT: Final = "resident bytes"
@@ -49,7 +50,10 @@ def http(side: str, *, connections: int) -> Generator[Probe, None, None]:
 
 
 def _loaded(wire: Wire, window: int, seconds: float) -> Samples:
-    return _rated(wire.pid, lambda: load(wire, window, seconds))
+    before = cpu_seconds(wire.pid)
+    done = load(wire, window, seconds)
+    used = cpu_seconds(wire.pid) - before
+    return {RATE: done.flows / done.seconds, CPU_RATE: done.flows / used}
 
 
 @contextmanager
@@ -57,24 +61,29 @@ def in_process(side: str, *, part: str) -> Generator[Probe, None, None]:
     """Flows in one process, one after the other: ``part`` is ``client`` or ``server``."""
     module = ["in_process_ours"] if side == "ours" else ["in_process_theirs", side]
     with running(f"tests.bench.{module[0]}", *module[1:]) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        into, out = process.stdin, process.stdout
-
-        def run(seconds: float) -> Load:
-            into.write(f"{part} {seconds}\n".encode())
-            into.flush()
-            flows, spent = out.readline().split()
-            return Load(int(flows), float(spent))
-
-        yield lambda seconds: _rated(process.pid, partial(run, seconds))
+        yield partial(_counted, process, part)
 
 
-def _rated(pid: int, run: Callable[[], Load]) -> Samples:
-    before = cpu_seconds(pid)
-    done = run()
-    used = cpu_seconds(pid) - before
-    return {RATE: done.flows / done.seconds, CPU_RATE: done.flows / used}
+@contextmanager
+def client_alone(side: str, *, over: str) -> Generator[Probe, None, None]:
+    """Flows of a client, one after the other, with a canned server: over ``memory`` or ``http``."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        fd, port = listener.fileno(), listener.getsockname()[1]
+        url = f"http://127.0.0.1:{port}/mcp"
+        with (
+            running("tests.bench.canned_http", f"{fd}", pass_fds=[fd]),
+            running(f"tests.bench.client_{side}", url) as process,
+        ):
+            yield partial(_counted, process, over)
+
+
+def _counted(process: "subprocess.Popen[bytes]", part: str, seconds: float) -> Samples:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(f"{part} {seconds}\n".encode())
+    process.stdin.flush()
+    flows, spent, used = map(float, process.stdout.readline().split())
+    return {RATE: flows / spent, CPU_RATE: flows / used}
 
 
 @contextmanager

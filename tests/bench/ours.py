@@ -5,7 +5,7 @@ from typing import Literal
 
 from attrs import frozen
 
-from antiphon import Asking, Done, Flow, Form, Server, http_app, run_stdio
+from antiphon import Asking, Done, Flow, Form, Server
 
 
 @frozen
@@ -49,7 +49,12 @@ class Provision(Flow[ProvisionArgs]):
 server = Server("Provisioner", version="1.0", keys=[os.environ["BENCH_KEY"]])
 server.tool(Provision())
 
+# As an author of either would, who imports the one that is used.
 if __name__ == "__main__":
+    from antiphon import run_stdio
+
     run_stdio(server)
 else:
+    from antiphon import http_app
+
     app = http_app(server)

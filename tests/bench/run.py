@@ -1,6 +1,6 @@
 """Measure the same two-round flow in Antiphon and in the official Python SDK, side by side.
 
-``python tests/bench/run.py``, in under three minutes on two quiet cores. Each side serves in a
+``python tests/bench/run.py``, in under three minutes on two quiet cores. Each side runs in a
 process of its own; the sides take turns in short rounds. Compare the ratios: the figures are
 those of one machine at one time.
 """

@@ -14,14 +14,16 @@ OURS: Final = "ours"
 BY_HAND: Final = "theirs_by_hand"
 DEPENDENCY: Final = "theirs_dependency"
 CANNED: Final = "canned"
+THEIRS: Final = "theirs"
 
 MCP: Final = (BY_HAND, DEPENDENCY)
 NAMES: Final = {
     BY_HAND: "mcp, by hand",
     DEPENDENCY: "mcp, dependency",
     CANNED: "canned ASGI app",
+    THEIRS: "mcp",
 }
-"""The sides that ours is held against, by the module that serves them."""
+"""The sides that ours is held against, by the modules that they run in."""
 
 
 @frozen
@@ -83,6 +85,10 @@ SCENARIOS: Final = (
         _flows("memory, client and server", {BY_HAND: Aim(">=", 3)}),
     ),
     Scenario(partial(measures.in_process, part="server"), _flows("memory, server alone")),
+    Scenario(
+        partial(measures.client_alone, over="memory"), _flows("memory, client alone"), (THEIRS,)
+    ),
+    Scenario(partial(measures.client_alone, over="http"), _flows("HTTP, client alone"), (THEIRS,)),
     Scenario(
         partial(measures.http, connections=8),
         _flows("HTTP, 8 connections", {BY_HAND: Aim(">=", 1.6), CANNED: Aim(">=", 0.85)}),

@@ -272,9 +272,9 @@ async def fail() -> None:
 
 
 @server.tool
-async def wait(call: Call[object]) -> None:
+async def wait(call: Call[object], message: str = "waiting") -> None:
     """Say that it waits, and wait for ever."""
-    await call.progress(1, 2, "waiting")
+    await call.progress(1, 2, message)
     await trio.sleep_forever()
 
 

@@ -115,6 +115,23 @@ async def test_an_answer_that_does_not_fit_is_told_and_asked_for() -> None:
     assert "--answer age=… does not fit. Wanted: a whole number, at least 1" in told.getvalue()
 
 
+async def test_an_answer_that_is_no_choice_is_told_which_there_are() -> None:
+    ask, told = asker("size=x", person=None)
+    choices = {"size": {"type": "string", "enum": ["s", "m"]}}
+    assert await ask(form(choices, required=["size"])) == Decline()
+    shown = told.getvalue()
+    assert "--answer size=… does not fit. Wanted: one of the choices: s|m\n" in shown
+    assert "answer it by --answer size=s|m\n" in shown
+
+
+async def test_of_many_choices_some_are_told() -> None:
+    ask, told = asker(person=None)
+    many = {"size": {"type": "string", "enum": [f"s{i}" for i in range(50)]}}
+    await ask(form(many, required=["size"]))
+    assert "s11|…\n" in told.getvalue()
+    assert "s12" not in told.getvalue()
+
+
 async def test_the_questions_of_one_round_wait_for_each_other() -> None:
     person = Person(["a", "Send", "b", "Send"])
     ask, _ = asker(person=person)

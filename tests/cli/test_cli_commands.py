@@ -3,9 +3,11 @@
 import json
 import os
 import signal
+import sys
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 import pytest
 import trio
@@ -151,7 +153,7 @@ async def test_what_does_not_fit_the_tool_is_told_before_it_is_called(
 async def test_a_question_that_nobody_can_answer_has_a_status_of_its_own(url: str) -> None:
     done = await call_at(url, "travel")
     assert (done.status, done.out) == (3, "was told no\n")
-    assert "answer it by --answer city=…" in done.err
+    assert "answer it by --answer city=de-ber|fr-par|it-rom\n" in done.err
 
 
 async def test_what_is_declined_on_purpose_is_the_result_s_own_affair(url: str) -> None:
@@ -172,10 +174,20 @@ async def test_a_server_that_dies_is_told_with_its_last_words() -> None:
     assert done.err.splitlines()[-1].endswith("the last words")
 
 
-async def test_a_question_for_a_model_is_an_error_of_the_protocol(url: str) -> None:
+async def test_a_question_for_a_model_cannot_be_answered_at_a_terminal(url: str) -> None:
     done = await call_at(url, "think")
-    assert (done.status, done.out) == (5, "")
+    assert (done.status, done.out) == (3, "")
     assert "sampling" in done.err
+    assert done.err.endswith("A terminal answers forms and pages, and nothing else\n")
+
+
+async def test_a_command_that_dies_at_once_is_not_started_over_and_over(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("print(nothing)")
+    words = ["list", "--mode", "2026-07-28", "--", sys.executable, str(tmp_path / "broken.py")]
+    done = await run(*words)
+    assert (done.status, done.out) == (4, "")
+    assert done.err.count("Traceback") == 1
+    assert "NameError" in done.err.splitlines()[-1]
 
 
 async def test_arguments_that_are_missing_are_the_server_s_to_refuse(url: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from antiphon.engine.exchange import TransportLost
 from antiphon.transports.cli_exits import EXITS, Exit, exit_of, sentence_of
+from antiphon.transports.http_answer import BadStatus
 from tests.cli.running import ROOT
 
 
@@ -23,6 +24,20 @@ def test_last_words_of_a_child_are_told_in_one_line(detail: str, told: str) -> N
     error = TransportLost("It died", sent=True, detail=detail)
     assert sentence_of(error) == told
     assert exit_of(error) == Exit.TRANSPORT
+
+
+def test_how_often_it_was_tried_is_told() -> None:
+    error = TransportLost("Gone", sent=False, detail="refused")
+    error.add_note("This was the last of 4 tries.\nTraceback")
+    assert (
+        sentence_of(ExceptionGroup("", [error])) == "Gone: refused. This was the last of 4 tries."
+    )
+
+
+def test_what_a_program_is_advised_to_do_has_its_option_here() -> None:
+    error = BadStatus("It wants credentials: give token=", status=401)
+    assert sentence_of(error).endswith("On the command line these are --token-env and --header")
+    assert "--token-env" not in sentence_of(BadStatus("No", status=403))
 
 
 def test_the_guide_says_of_each_status_what_the_help_says() -> None:

@@ -164,7 +164,8 @@ async def test_changes_in_json_are_a_document_each(library: str) -> None:
 
 
 async def test_what_a_server_does_not_tell_of_is_said() -> None:
-    done = await run("watch", "--prompts", "--", sys.executable, "-c", _SAYS_NOTHING)
+    server = [sys.executable, "-c", _SAYS_NOTHING]
+    done = await run("watch", "--prompts", "--mode", "2026-07-28", "--", *server)
     assert (done.status, done.out) == (5, "")
     assert done.err.endswith(" does not tell of prompts\n")
 

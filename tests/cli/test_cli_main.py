@@ -9,10 +9,12 @@ from antiphon.transports.cli_exits import Exit
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "Which command?"),
-        (["nosuch"], "Which command?"),
-        (["--json"], "Which command?"),
+        (["nosuch\x1b[2J"], "There is no command 'nosuch'; they are call, prompt, read"),
+        (["cal"], "There is no command 'cal'; do you mean call?"),
+        (["--json"], "There is no command '--json'"),
         (["list", "ftp://x"], "http"),
+        (["list", "localhost:8000/mcp"], "do you mean http://localhost:8000/mcp?"),
+        (["call", "[::1]:8000", "add"], "do you mean http://[::1]:8000?"),
         (["call", "http://x", "add", "--token-env", "NOT_SET_ANYWHERE"], "NOT_SET_ANYWHERE"),
         (["call", "http://x", "add", "--env", "A=b"], "env means nothing for a URL"),
         (["call", "'", "add"], "cannot be split"),
@@ -30,6 +32,13 @@ def test_a_wrong_command_line_is_told_in_one_line(
     assert err.startswith("antiphon: ")
     assert told in err
     assert err.count("\n") == 1
+
+
+def test_without_a_command_the_usage_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("usage: antiphon COMMAND")
 
 
 @pytest.mark.parametrize(

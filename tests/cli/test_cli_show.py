@@ -73,6 +73,9 @@ def test_a_tool_is_listed_with_its_arguments() -> None:
             "name": {"type": "string", "description": "What\nit is called"},
             "size": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
             "rest": True,
+            "kind": {"enum": ["a\x1b[2Jb", "", 5, None], "default": "ab"},
+            "many": {"type": "integer", "enum": list(range(50)), "default": 7},
+            "tags": {"type": "array", "default": []},
         },
         "required": ["name"],
     }
@@ -85,6 +88,9 @@ def test_a_tool_is_listed_with_its_arguments() -> None:
         "    name=<string>: What it is called",
         "    size=<integer or null> (optional)",
         "    rest=<anything> (optional)",
+        '    kind=<ab|""|5|null> (default ab)',
+        "    many=<integer> (default 7)",
+        "    tags=<array> (default [])",
     ]
 
 

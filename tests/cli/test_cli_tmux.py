@@ -116,6 +116,65 @@ async def test_ctrl_c_at_a_question_cancels_that_question(terminal: Pane, url: s
     assert await terminal.sane() == before
 
 
+async def test_ctrl_c_at_any_prompt_of_a_form_cancels_the_form(terminal: Pane, url: str) -> None:
+    prompts: list[tuple[str, list[str]]] = [
+        ("Your name:", ["A", "d", "a", "Enter"]),
+        ("age:", ["3", "6", "Enter"]),
+        ("blue", ["Space", "Enter"]),
+        ("weight:", ["Enter"]),
+        ("Use arrow keys)\n", ["Enter"]),
+        ("remark (optional):", ["Enter"]),
+        ("Decline to answer", ["Down", "Enter"]),
+        ("Which one?", []),
+    ]
+    before = await terminal.sane()
+    for last in (0, 2, 7):
+        await terminal.run("call", url, "register")
+        for text, keys in prompts[:last]:
+            await terminal.see(text)
+            await terminal.press(*keys)
+        await terminal.see(prompts[last][0])
+        await terminal.press("C-c")
+        assert await terminal.end() == 1
+        await terminal.see("You cancelled.")
+        assert await terminal.sane() == before
+
+
+async def test_a_small_window_shows_the_host_and_a_bar_that_can_be_taken_away(
+    terminal: Pane, url: str
+) -> None:
+    await terminal.resize(30, 12)
+    await terminal.run("call", url, "visit")
+    await terminal.see("Agree to go to accounts.exam", "No, decline", "Cancel")
+    await terminal.press("Enter")
+    assert await terminal.end() == 1
+    await terminal.sane()
+    await terminal.run("call", url, "wait", "message=a long message that no such window holds")
+    await terminal.see("━━━━ 1/2 a long mess…\n")
+    await terminal.press("C-c")
+    assert await terminal.end() == 130
+    assert "━" not in await terminal.shown()
+
+
+async def test_without_colours_the_host_is_bold_all_the_same(terminal: Pane, url: str) -> None:
+    await terminal.type("export NO_COLOR=1; clear")
+    await terminal.press("Enter")
+    await terminal.run("call", url, "visit")
+    await terminal.see("Agree to go to accounts.example?", "Cancel")
+    styled = await terminal.styled()
+    assert "\x1b[1maccounts.example" in styled
+    assert not re.search(r"\x1b\[(?:[0-9]+;)*(?:3[0-8]|4[0-8]|9[0-7])[;m]", styled)
+    await terminal.press("C-d")
+    assert await terminal.end() == 1
+
+
+async def test_with_a_pipe_for_an_input_nobody_is_asked(terminal: Pane, url: str) -> None:
+    await terminal.type("true | ")
+    await terminal.run("call", url, "travel")
+    await terminal.see("There is no terminal to ask at", "--answer city=de-ber|fr-par|it-rom")
+    assert await terminal.end() == 3
+
+
 async def test_ctrl_z_puts_a_call_away_and_resume_asks_again(
     terminal: Pane, library: str, tmp_path: Path
 ) -> None:

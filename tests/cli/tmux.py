@@ -26,7 +26,7 @@ _POLL: Final = 0.05
 """Seconds between two looks at the pane; a test waits for what it shows, never for a time."""
 
 _STATUS: Final = re.compile(r"^status=([0-9]+)$", re.MULTILINE)
-_SHELL: Final = "exec env PS1='ready$ ' ENV= sh -i"
+_SHELL: Final = "exec env -u COLUMNS PS1='ready$ ' ENV= sh -i"
 
 
 @define
@@ -48,6 +48,10 @@ class Pane:
         # On a line of its own, whatever the terminal echoed last.
         await self.type(rf"{shlex.join(command(*arguments))}; printf '\nstatus=%s\n' $?")
         await self.press("Enter")
+
+    async def resize(self, columns: int, lines: int) -> None:
+        """Make the window larger or smaller."""
+        await self._tmux("resize-window", "-t", "0", "-x", str(columns), "-y", str(lines))
 
     async def see(self, *texts: str) -> str:
         """Wait until all these texts stand on the pane; what stands there."""

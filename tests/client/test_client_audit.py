@@ -9,7 +9,12 @@ import trio
 
 from antiphon.engine.answering import AuditEntry
 from antiphon.engine.asked import Accept, Cancel, Decline
-from antiphon.engine.call_errors import AnswerInvalid, DeadlineExceeded, QuestionRefused
+from antiphon.engine.call_errors import (
+    AnswerInvalid,
+    DeadlineExceeded,
+    PeopleTimeout,
+    QuestionRefused,
+)
 from tests.client.scripted import ROOTS, asks, client_of, done, form, link, sampling
 
 
@@ -98,6 +103,47 @@ async def test_failed_and_abandoned_questions_are_recorded(autojump_clock: objec
     with pytest.raises(DeadlineExceeded):
         await client.call_tool("t", deadline=1)
     assert record.short == [(1, "a", "form", "failed"), (1, "b", "form", "abandoned")]
+
+
+@pytest.mark.parametrize("keys", ["a", "ab"])
+async def test_a_callback_that_is_cancelled_in_a_nursery_of_its_own_is_abandoned(
+    keys: str, autojump_clock: object
+) -> None:
+    async def person(_: object) -> Any:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(trio.sleep_forever)
+            nursery.start_soon(trio.sleep_forever)
+
+    record = Record()
+    client, _ = client_of(
+        asks({key: form() for key in keys}),
+        elicitation=person,
+        audit=record.append,
+        people_timeout=1,
+    )
+    with pytest.raises(PeopleTimeout):
+        await client.call_tool("t")
+    assert [outcome for *_, outcome in record.short] == ["abandoned"] * len(keys)
+
+
+async def test_a_callback_that_fails_while_it_is_cancelled_has_failed(
+    autojump_clock: object,
+) -> None:
+    async def person(_: object) -> Any:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(trio.sleep_forever)
+            try:
+                await trio.sleep_forever()
+            finally:
+                raise LookupError
+
+    record = Record()
+    client, _ = client_of(
+        asks(), elicitation=person, audit=record.append, deadline=1, clock=trio.current_time
+    )
+    with pytest.raises(ExceptionGroup):
+        await client.call_tool("t")
+    assert [outcome for *_, outcome in record.short] == ["failed"]
 
 
 async def test_content_is_there_for_who_asks_and_in_no_repr() -> None:

@@ -14,12 +14,9 @@ from antiphon.engine.call_errors import ServerError
 from antiphon.engine.changes import Change, ListChanged, Reconnected, ResourceUpdated
 from antiphon.engine.client import Client
 from antiphon.engine.errors import InvalidReply, UsageError
-from antiphon.engine.exchange import OnNotification
-from antiphon.engine.jsonrpc import Failure, JsonObject, Reply, Request
+from antiphon.engine.jsonrpc import Failure, JsonObject, Request
 from antiphon.engine.result_cache import ResultCache
 from tests.client.scripted import (
-    Answer,
-    ScriptedTransport,
     accept_prod,
     asks,
     client_of,
@@ -108,12 +105,36 @@ async def test_what_is_stale_at_once_is_not_kept(ttl: int) -> None:
     assert [await tools(client), await tools(client)] == [["a"], ["b"]]
 
 
+@pytest.mark.parametrize("ttl", ["60000", None, True, [60_000], {}, -60_000.0, 0.5])
+async def test_a_hint_that_makes_no_sense_keeps_nothing_and_spoils_nothing(ttl: Any) -> None:
+    client, _ = client_of(page("a", ttl=ttl), page("b", ttl=ttl))
+    assert [await tools(client), await tools(client)] == [["a"], ["b"]]
+
+
+async def test_a_time_may_be_written_as_any_number(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    client, _ = client_of(page("a", ttl=60_000.0), page("b", ttl=1e300), page("c"))
+    assert await tools(client) == ["a"]
+    await trio.sleep(59)
+    assert await tools(client) == ["a"]
+    await trio.sleep(1)
+    assert await tools(client) == ["b"]
+    await trio.sleep(24 * 3600 - 1)
+    assert await tools(client) == ["b"]
+
+
 async def test_what_says_nothing_of_its_time_is_not_kept() -> None:
     bare: JsonObject = {"tools": []}
     client, wire = client_of(bare, bare)
     await client.list_tools()
     await client.list_tools()
     assert len(wire.requests) == 2
+
+
+async def test_the_maximum_may_be_as_long_as_there_are_numbers() -> None:
+    client, _ = client_of(page("a", ttl=10**350), cache=ResultCache(max_ttl=1e307))
+    assert [await tools(client), await tools(client)] == [["a"], ["a"]]
 
 
 @pytest.mark.parametrize("ttl", [10**12, 10**350])
@@ -305,6 +326,22 @@ async def test_an_answer_that_was_on_its_way_when_a_change_was_told_is_not_kept(
     assert await tools(client) == ["after"]
 
 
+async def test_an_older_answer_does_not_take_the_place_of_a_fresh_one() -> None:
+    fresh_came = trio.Event()
+
+    async def slow(_: Request) -> JsonObject:
+        await fresh_came.wait()
+        return contents("old")
+
+    client, _ = client_of(slow, contents("new"), contents("newer"))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(text, client)
+        await trio.testing.wait_all_tasks_blocked()
+        assert await text(client, fresh=True) == "new"
+        fresh_came.set()
+    assert await text(client) == "new"
+
+
 # -- pages that were kept for too long --------------------------------------------------------
 
 
@@ -389,116 +426,6 @@ def test_what_was_kept_in_another_run_is_not_served() -> None:
         return await tools(client)
 
     assert [trio.run(once, "a"), trio.run(once, "b")] == [["a"], ["b"]]
-
-
-# -- sharing ----------------------------------------------------------------------------------
-
-
-class Web(ScriptedTransport):
-    """A transport to an address, with credentials that may change."""
-
-    def __init__(self, *answers: Answer, full_target: str = "https://a.example/mcp") -> None:
-        super().__init__(answers)
-        self.full_target = full_target
-        self.token = "alice"
-        self.patience = 0.0
-
-    async def authorization(self) -> str:
-        await trio.sleep(self.patience)
-        return self.token
-
-
-def two_clients(scope: str, **second: Any) -> tuple[Client, Client, ResultCache]:
-    cache = ResultCache()
-    first = Client(Web(page("a", scope=scope)), cache=cache)
-    return first, Client(Web(page("b", scope=scope), **second), cache=cache), cache
-
-
-async def test_clients_share_what_is_public() -> None:
-    first, second, _ = two_clients("public")
-    assert [await tools(first), await tools(second)] == [["a"], ["a"]]
-
-
-async def test_clients_do_not_share_what_is_private() -> None:
-    first, second, _ = two_clients("private")
-    assert [await tools(first), await tools(second), await tools(first)] == [["a"], ["b"], ["a"]]
-
-
-async def test_clients_of_two_servers_share_nothing() -> None:
-    first, second, _ = two_clients("public", full_target="https://b.example/mcp")
-    assert [await tools(first), await tools(second)] == [["a"], ["b"]]
-
-
-async def test_clients_that_declare_different_things_share_nothing() -> None:
-    cache = ResultCache()
-    first = Client(Web(page("a", scope="public")), cache=cache)
-    second = Client(Web(page("b", scope="public")), cache=cache, elicitation=accept_prod)
-    assert [await tools(first), await tools(second)] == [["a"], ["b"]]
-
-
-async def test_transports_without_an_address_share_nothing() -> None:
-    cache = ResultCache()
-    first, _ = client_of(page("a", scope="public"), cache=cache)
-    second, _ = client_of(page("b", scope="public"), cache=cache)
-    assert [await tools(first), await tools(second)] == [["a"], ["b"]]
-
-
-async def test_other_credentials_see_nothing_private_of_the_first() -> None:
-    wire = Web(page("for alice"), page("for bob"))
-    client = Client(wire)
-    assert await tools(client) == ["for alice"]
-    wire.token = "bob"
-    assert await tools(client) == ["for bob"]
-    wire.token = "alice"
-    assert await tools(client) == ["for alice"]
-
-
-async def test_what_becomes_private_is_no_longer_served_as_public() -> None:
-    cache = ResultCache()
-    first = Client(Web(page("a", scope="public"), page("mine", scope="private")), cache=cache)
-    await tools(first)
-    await tools(first, fresh=True)
-    second = Client(Web(page("b")), cache=cache)
-    assert [await tools(first), await tools(second)] == [["mine"], ["b"]]
-
-
-async def test_a_change_that_one_client_hears_empties_it_for_all() -> None:
-    first, second, cache = two_clients("public")
-    await tools(first)
-    tell(second, ListChanged("tools"))
-    assert len(cache) == 0
-
-
-async def test_a_closed_client_leaves_nothing_private() -> None:
-    cache = ResultCache()
-    client = Client(Web(page("a"), contents("b", scope="public")), cache=cache)
-    await tools(client)
-    await text(client)
-    client.close()
-    assert len(cache) == 1
-    with pytest.raises(UsageError, match="closed"):
-        await tools(client)
-
-
-async def test_credentials_that_do_not_come_leave_the_time_limit_to_the_request(
-    autojump_clock: trio.testing.MockClock,
-) -> None:
-    wire = Web(page("a"), page("b"))
-    client = Client(wire, leg_timeout=5)
-    await tools(client)
-    wire.patience = 1000.0
-    assert await tools(client) == ["b"]
-
-
-class Failing(Web):
-    async def exchange(self, request: Request, on_notification: OnNotification) -> Reply:
-        raise AssertionError("asked again")
-
-
-async def test_a_second_client_need_not_reach_the_server() -> None:
-    cache = ResultCache()
-    await tools(Client(Web(page("a", scope="public")), cache=cache))
-    assert await tools(Client(Failing(), cache=cache)) == ["a"]
 
 
 async def test_nothing_of_what_is_kept_shows_in_a_repr() -> None:

@@ -190,7 +190,8 @@ async def test_a_client_that_cannot_be_connected_leaves_the_nursery_alone() -> N
 
 def test_the_options_of_a_target_do_not_collide_with_those_of_a_client() -> None:
     from antiphon.engine.client_options import ClientOptions
-    from antiphon.transports.connect import ChildOptions, HttpOptions
+    from antiphon.transports.connect import ChildOptions, EraOptions, HttpOptions
 
-    parts = [kind.__optional_keys__ for kind in (ClientOptions, HttpOptions, ChildOptions)]
+    kinds = (ClientOptions, HttpOptions, ChildOptions, EraOptions)
+    parts = [kind.__optional_keys__ for kind in kinds]
     assert sum(map(len, parts)) == len(ConnectOptions.__optional_keys__)

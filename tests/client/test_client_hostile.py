@@ -8,9 +8,8 @@ import pytest
 
 from antiphon.engine.asked import Accept, FormRequest, UrlRequest
 from antiphon.engine.asked_deprecated import SamplingRequest
-from antiphon.engine.call_errors import AnswerInvalid, QuestionRefused, ServerError, VersionMismatch
-from antiphon.engine.deprecated_questions import Root
-from antiphon.engine.errors import InvalidReply, UsageError
+from antiphon.engine.call_errors import QuestionRefused, ServerError, VersionMismatch
+from antiphon.engine.errors import InvalidReply
 from antiphon.engine.exchange import TransportLost
 from antiphon.engine.jsonrpc import Failure
 from tests.client.scripted import (
@@ -193,7 +192,7 @@ async def test_sampling_with_tools_is_refused_as_undeclared(wish: dict[str, Any]
         return "x"
 
     client, _ = client_of(asks({"q": sampling(**wish)}), sampling=sample)
-    with pytest.raises(QuestionRefused):
+    with pytest.raises(QuestionRefused, match="the model is to call tools, which no client"):
         await client.call_tool("t")
 
 
@@ -271,71 +270,18 @@ async def test_a_question_says_who_asks_and_why() -> None:
     assert client.name == "Provisioner"
 
 
-BAD_ANSWERS: dict[str, tuple[dict[str, Any], object]] = {
-    "nothing": (form(), None),
-    "text to a form": (form(), "prod"),
-    "a required field missing": (form(), {}),
-    "accepted without content": (form(), Accept()),
-    "a value that is no choice": (form(), {"name": "SECRET"}),
-    "a value of the wrong type": (form(), {"name": ["SECRET"]}),
-    "a field that is not there": (form(), {"name": "dev", "more": "SECRET"}),
-    "a value that is no JSON": (form(), {"name": object()}),
-    "a value that is not finite": (
-        form(schema={"type": "object", "properties": {"n": {"type": "number"}}}),
-        {"n": float("nan")},
-    ),
-    "content for a link": (link(), {"code": "SECRET"}),
-}
+@pytest.mark.parametrize("name", ["", "  ", "\u200b", "\u202e\u00ad\n", 3, None])
+async def test_a_server_whose_name_nobody_can_read_goes_by_that_of_the_target(name: Any) -> None:
+    seen: list[str] = []
 
+    async def look(question: Any) -> dict[str, str]:
+        seen.append(question.server)
+        return {"name": "dev"}
 
-@pytest.mark.parametrize("what", BAD_ANSWERS)
-async def test_an_answer_that_does_not_fit_is_our_callers_mistake(what: str) -> None:
-    question, answer = BAD_ANSWERS[what]
-
-    async def say(_: object) -> object:
-        return answer
-
-    client, server = client_of(asks({"q": question}, "s"), done(), elicitation=say)
-    with pytest.raises(AnswerInvalid) as caught:
-        await client.call_tool("t")
-    assert isinstance(caught.value, UsageError)
-    assert caught.value.key == "q"
-    assert "SECRET" not in str(caught.value)
-    assert caught.value.interim is not None
-    assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize(
-    "roots",
-    [
-        "file:///a",
-        3,
-        ["https://example.com"],
-        ["/home/me"],
-        [3],
-        [Root("file:///a/../b")],
-        ["file:///a/%2e%2e/b"],
-        ["file:///a\\..\\b"],
-    ],
-)
-async def test_a_root_is_a_file_uri_that_stays_where_it_says(roots: object) -> None:
-    async def list_them(_: object) -> object:
-        return roots
-
-    client, server = client_of(asks({"q": ROOTS}), done(), roots=list_them)
-    with pytest.raises(AnswerInvalid):
-        await client.call_tool("t")
-    assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize("reply", [None, 3, {"role": "assistant"}])
-async def test_a_reply_of_a_model_is_text_or_a_reply(reply: object) -> None:
-    async def sample(_: object) -> object:
-        return reply
-
-    client, _ = client_of(asks({"q": sampling()}), sampling=sample)
-    with pytest.raises(AnswerInvalid):
-        await client.call_tool("t")
+    info: Any = {"io.modelcontextprotocol/serverInfo": {"name": name, "version": "1"}}
+    client, _ = client_of(asks({"a": form()}, _meta=info), done(_meta=info), elicitation=look)
+    await client.call_tool("t")
+    assert (seen, client.name) == (["scripted"], "scripted")
 
 
 async def test_an_endless_name_or_message_does_not_make_an_endless_error() -> None:
@@ -424,3 +370,17 @@ async def test_state_and_answers_are_in_no_repr() -> None:
         await conversation.run()
     reprs += map(repr, (conversation, conversation.interim, caught.value, caught.value.interim))
     assert not [r for r in reprs if "SEALED" in r or "prod'}" in r or "ARGUMENT" in r]
+
+
+async def test_a_link_which_may_hold_a_secret_is_in_no_repr() -> None:
+    async def look(question: object) -> Accept:
+        reprs.append(repr(question))
+        return Accept()
+
+    reprs: list[str] = []
+    client, _ = client_of(
+        asks({"q": link("https://example.com/?once=SECRET")}), done(), elicitation=look
+    )
+    await client.call_tool("t")
+    assert len(reprs) == 1
+    assert "SECRET" not in reprs[0]

@@ -7,6 +7,8 @@ import time
 from typing import Any
 
 import pytest
+import trio
+import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
@@ -15,7 +17,7 @@ from antiphon.engine.changes import ListChanged, Reconnected, ResourceUpdated
 from antiphon.engine.client import Client
 from antiphon.engine.client_schemas import OutputSchemas, ResultInvalid, SchemaUnusable
 from antiphon.engine.errors import InvalidReply, PeerError
-from antiphon.engine.jsonrpc import JsonObject
+from antiphon.engine.jsonrpc import JsonObject, Request
 from antiphon.engine.limits import Limits
 from antiphon.engine.result_schemas import ResultSchema
 from antiphon.engine.schema_parts import Unusable
@@ -168,6 +170,22 @@ async def test_a_promise_is_forgotten_when_the_tools_change(change: Any, checked
         await client.call_tool("t")
 
 
+async def test_a_list_that_was_on_its_way_when_the_tools_changed_promises_nothing() -> None:
+    changed = trio.Event()
+
+    async def slow(_: Request) -> JsonObject:
+        await changed.wait()
+        return tools(WEATHER)
+
+    client, _ = client_of(slow, gives({"new": 1}))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(client.list_tools().__anext__)
+        await trio.testing.wait_all_tasks_blocked()
+        tell(client, ListChanged("tools"))
+        changed.set()
+    assert (await client.call_tool("t")).structured == {"new": 1}
+
+
 async def test_what_is_remembered_is_bounded() -> None:
     from antiphon.engine.client_carriers import TOOL_CALL
     from antiphon.engine.client_messages import Tool
@@ -238,6 +256,12 @@ def behind(levels: int) -> Any:
         ({"pattern": "(?=a)"}, "looks around or back"),
         ({"pattern": r"(a)\1"}, "looks around or back"),
         ({"pattern": "(?:a{900}){900}"}, "too large"),
+        ({"pattern": r"(?i:\pL)" * 3000}, "patterns have more than 16384 characters"),
+        ({"$defs": {"unused": {"pattern": r"(?i:\pL)" * 3000}}}, "more than 16384 characters"),
+        (
+            {"anyOf": [{"patternProperties": {r"(?i:\pL)" * 3000: True}}]},
+            "more than 16384 characters",
+        ),
         (behind(100), "more than 64 of its parts"),
         (behind(5000), "more than 64 of its parts"),
         ({"$defs": {"a": {"$anchor": "x"}, "b": {"$anchor": "x"}}, "$ref": "#x"}, "two of its"),

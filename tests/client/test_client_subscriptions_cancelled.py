@@ -1,11 +1,11 @@
-"""A subscription that one side cancels: the server, or we at every await."""
+"""A subscription that one side cancels."""
 
 from __future__ import annotations
 
 import pytest
 import trio
 
-from antiphon.engine.changes import Change, ListChanged, Reconnected
+from antiphon.engine.changes import ListChanged, Reconnected
 from antiphon.engine.exchange import TransportLost
 from antiphon.engine.jsonrpc import JsonObject
 from tests.client.listening import (
@@ -13,7 +13,6 @@ from tests.client.listening import (
     client_of,
     cut,
     ending,
-    lost,
     never,
     silent,
     take,
@@ -81,57 +80,6 @@ async def test_the_block_can_be_left_while_the_stream_is_lost(autojump_clock: ob
             await take(changes, 1)
     assert scope.cancelled_caught
     assert (server.open, trio.current_time()) == (0, 1.5)
-
-
-class Stops:
-    """Cancels a scope at the n-th pause of a script."""
-
-    def __init__(self, stop_at: int | None) -> None:
-        self.scope = trio.CancelScope()
-        self.stop_at = stop_at
-        self.passed = 0
-
-    async def pause(self) -> None:
-        self.passed += 1
-        if self.passed == self.stop_at:
-            self.scope.cancel()
-        await trio.sleep(1)
-
-
-async def run_once(stop_at: int | None) -> tuple[Stops, int, list[Change]]:
-    stops = Stops(stop_at)
-    heard: list[Change] = []
-
-    async def stream(stream: Stream) -> JsonObject:
-        await stops.pause()
-        stream.acknowledge()
-        await stops.pause()
-        stream.changed("tools")
-        await stops.pause()
-        raise lost()
-
-    async def last(stream: Stream) -> JsonObject:
-        await stops.pause()
-        return await ending(stream)
-
-    client, server = client_of(stream, never, stream, last)
-    with stops.scope:
-        async with client.subscribe(tools=True) as changes:
-            async for change in changes:
-                heard.append(change)
-                await stops.pause()
-    return stops, server.open, heard
-
-
-async def test_cancelled_at_each_await_nothing_stays_behind(autojump_clock: object) -> None:
-    whole, _, heard = await run_once(None)
-    assert len(heard) == 4
-    for stop_at in range(1, whole.passed + 1):
-        tasks = trio.lowlevel.current_statistics().tasks_living
-        stops, still_open, _ = await run_once(stop_at)
-        assert stops.scope.cancelled_caught
-        assert still_open == 0
-        assert trio.lowlevel.current_statistics().tasks_living == tasks
 
 
 async def test_a_taker_that_is_cancelled_takes_nothing(autojump_clock: object) -> None:

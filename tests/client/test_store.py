@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import trio
+import trio.testing
 
 from antiphon.engine.answering import AuditEntry
 from antiphon.engine.asked import Accept, Decline
 from antiphon.engine.client import Client
 from antiphon.engine.errors import UsageError
-from antiphon.engine.jsonrpc import JsonObject
+from antiphon.engine.jsonrpc import JsonObject, Request
 from antiphon.engine.stored_about import AskedBrief
 from tests.client.scripted import (
     ROOTS,
@@ -184,6 +186,52 @@ async def test_save_puts_a_conversation_there_once(shelves: Shelves) -> None:
         with pytest.raises(UsageError, match="finished"):
             await store.save(resumed)
         assert await store.list() == []
+
+
+async def test_what_a_task_moves_is_not_stored_as_it_stood(shelves: Shelves) -> None:
+    served = trio.Event()
+
+    async def slow(_: Request) -> JsonObject:
+        await served.wait()
+        return done()
+
+    client, _ = shelves.client(asks({"region": form()}), slow)
+    conversation = client.conversation("t")
+    await conversation.advance()
+    async with shelves.open() as store, trio.open_nursery() as nursery:
+        nursery.start_soon(conversation.advance, DEV)
+        await trio.testing.wait_all_tasks_blocked()
+        with pytest.raises(UsageError, match="A task moves the conversation"):
+            await store.save(conversation)
+        with pytest.raises(UsageError, match="A task moves the conversation"):
+            async with store.keeping(conversation):
+                raise AssertionError
+        assert await store.list() == []
+        served.set()
+
+
+async def test_of_two_who_keep_a_conversation_at_once_one_does(shelves: Shelves) -> None:
+    client, _ = shelves.client()
+    conversation = client.conversation("t")
+    ids: list[str] = []
+    refused: list[UsageError] = []
+
+    async with shelves.open() as store:
+
+        async def keep() -> None:
+            try:
+                async with store.keeping(conversation) as id:
+                    await trio.lowlevel.checkpoint()
+                    ids.append(id)
+            except UsageError as error:
+                refused.append(error)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(keep)
+            nursery.start_soon(keep)
+        assert [entry.id for entry in await store.list()] == ids
+    assert (len(ids), len(refused)) == (1, 1)
+    assert not conversation.kept
 
 
 async def test_entries_are_listed_oldest_first(shelves: Shelves) -> None:

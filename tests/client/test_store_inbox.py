@@ -53,7 +53,7 @@ def inbox(tmp_path: Path) -> Inbox:
 async def test_one_process_asks_and_another_finishes_the_call(inbox: Inbox) -> None:
     id = await inbox.asked()
     listed = await inbox.run("list")
-    assert listed.startswith(f"{id}  provision of Provisioner  168 h left")
+    assert listed.startswith(f"{id} provision of Provisioner, 168 h left")
     assert "choosing_region: Which region should 'orders' live in?" in listed
     said = await inbox.run("answer", id, "name=eu-west-1")
     assert '{"name":"orders","region":"eu-west-1"}' in said

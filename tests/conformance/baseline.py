@@ -14,6 +14,7 @@ Baseline: TypeAlias = Mapping[str, str]
 class Scenario:
     """A scenario of the suite; ``scored`` where the revision requires it."""
 
+    revision: str
     leg: Leg
     name: str
     scored: bool = True
@@ -21,7 +22,7 @@ class Scenario:
     @property
     def key(self) -> str:
         """How the baseline names it."""
-        return f"{self.leg}/{self.name}"
+        return f"{self.revision}/{self.leg}/{self.name}"
 
 
 @frozen
@@ -57,7 +58,7 @@ class Judgement:
 
 
 def read_baseline(text: str) -> Baseline:
-    """Read lines of ``leg/name  reason``; ``#`` begins a comment line.
+    """Read lines of ``revision/leg/name  reason``; ``#`` begins a comment line.
 
     Raises:
         ValueError: a scenario has no reason, or stands twice.

@@ -17,15 +17,16 @@ from antiphon.engine.asked import Accept, ElicitationAnswer, FormRequest, UrlReq
 from antiphon.engine.asked_deprecated import SamplingRequest
 from antiphon.engine.client import Client
 from antiphon.engine.client_messages import Tool
+from antiphon.engine.handshake_era import MODERN, Mode
 
 FINISHED: Final = "finished"
 CONTEXT: Final[dict[str, Any]] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
 
 
 async def confirm(question: FormRequest | UrlRequest) -> ElicitationAnswer:
-    """Say yes to whatever is asked."""
+    """Say yes to whatever is asked, and leave as it is what has a default."""
     if isinstance(question, FormRequest):
-        return {field.name: True for field in question.fields}
+        return {field.name: True for field in question.fields if field.default is None}
     return Accept()
 
 
@@ -41,8 +42,7 @@ async def add_numbers(client: Client) -> None:
 
 async def look_around(client: Client) -> None:
     await client.discover()
-    for tool in await client.list_tools():
-        await client.call_tool(tool.name)
+    await every_tool(client)
 
 
 async def everything_named(client: Client) -> None:
@@ -55,6 +55,11 @@ async def everything_named(client: Client) -> None:
 
 async def list_only(client: Client) -> None:
     await client.list_tools()
+
+
+async def every_tool(client: Client) -> None:
+    for tool in await client.list_tools():
+        await client.call_tool(tool.name)
 
 
 async def several_rounds(client: Client) -> None:
@@ -90,7 +95,10 @@ def _properties(tool: Tool) -> list[str]:
 
 
 SCENARIOS: Final[dict[str, Callable[[Client], Awaitable[None]]]] = {
+    "initialize": list_only,
     "tools_call": add_numbers,
+    "elicitation-sep1034-client-defaults": every_tool,
+    "sse-retry": every_tool,
     "request-metadata": look_around,
     "sep-2322-client-request-state": several_rounds,
     "http-standard-headers": everything_named,
@@ -101,15 +109,24 @@ SCENARIOS: Final[dict[str, Callable[[Client], Awaitable[None]]]] = {
 }
 
 
-async def main(scenario: str, url: str) -> None:
+async def main(scenario: str, revision: str, url: str) -> None:
     play = SCENARIOS.get(scenario)
     if play is None:
         sys.exit(f"No part is written for scenario {scenario}")
     roots = [Root("file:///workspace", "workspace")]
-    async with open_client(url, elicitation=confirm, sampling=think, roots=roots) as client:
+    # Servers of the suite that want the handshake do not refuse what comes without.
+    mode: Mode = "auto" if revision == MODERN else "legacy"
+    async with open_client(
+        url, mode=mode, elicitation=confirm, sampling=think, roots=roots
+    ) as client:
         await play(client)
     print(FINISHED)
 
 
 if __name__ == "__main__":
-    trio.run(main, os.environ["MCP_CONFORMANCE_SCENARIO"], sys.argv[-1])
+    trio.run(
+        main,
+        os.environ["MCP_CONFORMANCE_SCENARIO"],
+        os.environ["MCP_CONFORMANCE_PROTOCOL_VERSION"],
+        sys.argv[-1],
+    )

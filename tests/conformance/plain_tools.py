@@ -98,6 +98,14 @@ async def test_logging_tool(call: Call[Any]) -> str:
     return "A message was logged."
 
 
+async def test_tool_with_logging(call: Call[Any]) -> str:
+    """Log three messages, one after the other."""
+    for told in ("Tool execution started", "Tool processing data", "Tool execution completed"):
+        await call.message("info", told, logger="conformance")
+        await trio.sleep(0.05)
+    return "Messages were logged."
+
+
 async def test_x_mcp_header(
     region: Annotated[str, Meta(extra_json_schema={"x-mcp-header": "Region"})],
 ) -> str:
@@ -121,6 +129,7 @@ def add_plain_tools(server: Server) -> None:
         test_error_handling,
         test_tool_with_progress,
         test_logging_tool,
+        test_tool_with_logging,
         test_x_mcp_header,
     ):
         server.tool(function)

@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from tests.conformance.typescript import drive_asks
+from tests.conformance.typescript import drive, drive_asks
 from tests.conformance.typescript.judging import (
     PATIENCE,
     Connect,
@@ -91,3 +91,10 @@ def test_checks_are_what_a_room_shows() -> None:
     checks = dict(checks_of(drive_asks))
     assert checks["asks/a_model_answers"] is drive_asks.a_model_answers
     assert not [name for name in checks if name.startswith("asks/_")]
+
+
+@pytest.mark.parametrize("driven", drive.SERVERS, ids=lambda driven: driven.name)
+def test_no_two_checks_of_a_server_have_one_name(driven: drive.Driven) -> None:
+    names = [name for name, _ in checks_of(*driven.rooms)]
+    assert names
+    assert len(set(names)) == len(names)

@@ -122,7 +122,9 @@ class Site:
             *(sys.executable, "-m", "hypercorn", "-k", "trio", "-w", "0", "--backlog", "1024"),
             *("--bind", bind, "tests.deployment.deployed:app"),
         ]
-        worker: Program = await self._nursery.start(run, command, self._env)
+        worker: Program = await self._nursery.start(
+            run, command, {**self._env, "WORKER": str(number)}
+        )
         self.workers[number] = worker
         await worker.see("Running on")
 

@@ -13,11 +13,9 @@ import attrs
 import pytest
 
 from antiphon import Limits
+from tests.docs.pages import PAGES, ROOT, source_of
 
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PRINTED = [ROOT / "docs" / name for name in ("flows.md", "asking.md")]
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!http)([^)#]+)")
 
@@ -28,13 +26,8 @@ def page(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
     path: Path = request.param
     module = ModuleType(f"documented_{path.stem.lower()}")
     sys.modules[module.__name__] = module
-    printed = StringIO()
-    text = path.read_text()
-    for found in BLOCK.finditer(text):
-        line = text[: found.start()].count("\n") + 1
-        source = "\n" * line + found[1]
-        with redirect_stdout(printed):
-            exec(compile(source, str(path), "exec"), vars(module))
+    with redirect_stdout(StringIO()) as printed:
+        exec(compile(source_of(path), str(path), "exec"), vars(module))
     vars(module)["printed"] = printed.getvalue()
     yield module
     del sys.modules[module.__name__]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from antiphon.engine.jsonrpc import JsonObject
-from tests.docs.test_documentation import BLOCK, ROOT
+from tests.docs.pages import ROOT, source_of
 from tests.engine.offering import contents_text, get, get_error, message_text, read, read_error
 from tests.engine.peer import Peer, accept, asked
 
@@ -17,8 +17,7 @@ from tests.engine.peer import Peer, accept, asked
 def peer() -> Iterator[Peer]:
     module = ModuleType("the_page_on_prompts")
     sys.modules[module.__name__] = module
-    text = (ROOT / "docs" / "prompts-and-resources.md").read_text()
-    exec("\n".join(found[1] for found in BLOCK.finditer(text)), vars(module))
+    exec(source_of(ROOT / "docs" / "prompts-and-resources.md"), vars(module))
     yield Peer(vars(module)["server"])
     del sys.modules[module.__name__]
 

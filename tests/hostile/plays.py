@@ -150,7 +150,7 @@ async def over_http(
 ) -> AsyncGenerator[Client]:
     """A client of a server that plays."""
     async with serving(_playing(play, written)) as server:
-        async with open_client(server.url, **options) as client:
+        async with open_client(server.url, mode="2026-07-28", **options) as client:
             yield client
         await server.all_left()
         play.connections = server.accepted
@@ -191,7 +191,7 @@ def told(folder: Path) -> list[dict[str, Any]]:
 @asynccontextmanager
 async def in_a_child(play: Play, folder: Path, **options: Any) -> AsyncGenerator[Client]:
     lines: list[str] = []
-    given: dict[str, Any] = {"stderr": lines.append, **options}
+    given: dict[str, Any] = {"stderr": lines.append, "mode": "2026-07-28", **options}
     async with open_client(command(play, folder), **given) as client:
         yield client
     play.requests = told(folder)

@@ -29,11 +29,12 @@ def filled(text: str, id: bytes) -> bytes:
     return data.replace(b'"$BEFORE"', BEFORE[-1]) if BEFORE else data
 
 
-def flood(line: bytes) -> None:
-    """Lines without an end, until there is something to read; a tick for every thousand."""
+def flood(data: bytes) -> None:
+    """Bytes without an end, until there is something to read; a tick for every thousand times."""
     while not select.select([0], [], [], 0)[0]:
-        write(line * 1000)
+        write(data * 1000)
         os.write(2, b"tick\n")
+    write(b"\n")
 
 
 def hold(seconds: float) -> None:
@@ -56,7 +57,7 @@ def act(what: Any, id: bytes) -> None:
         for _ in range(value["count"]):
             os.write(2, value["text"].encode("latin-1"))
     elif name == "flood":
-        flood(filled(value, id) + b"\n")
+        flood(filled(value, id))
     elif name == "exit":
         os._exit(value)
     elif name == "kill":

@@ -140,7 +140,7 @@ async def test_a_line_that_is_cut_at_any_byte_is_a_loss_and_no_reply() -> None:
         ours, theirs = trio.testing.memory_stream_pair()
         async with trio.open_nursery() as nursery, open_lines(ours, ours) as lines:
             nursery.start_soon(cut_off, at, theirs)
-            async with open_client(lines) as client:
+            async with open_client(lines, mode="2026-07-28") as client:
                 with pytest.raises(TransportLost) as lost:
                     await client.call_tool("t")
                 assert lost.value.sent

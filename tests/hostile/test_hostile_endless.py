@@ -198,7 +198,9 @@ async def test_an_answer_without_end_is_left_when_its_time_is_over(
     what: str, mock_clock: MockClock
 ) -> None:
     async with serving(_dripping(DRIPS[what], mock_clock), NEVER) as server:
-        async with open_client(server.url, log=_hears, **ready(leg_timeout=60)) as client:
+        async with open_client(
+            server.url, mode="2026-07-28", log=_hears, **ready(leg_timeout=60)
+        ) as client:
             begun = trio.current_time()
             with pytest.raises(LegTimeout, match="leg_timeout, 60 s"):
                 await client.call_tool("t")
@@ -211,7 +213,7 @@ async def test_progress_gives_time_to_a_leg_and_never_to_a_call(mock_clock: Mock
     told: list[float] = []
     drip = (STREAM_HEAD, _progress(itertools.count()))
     async with serving(_dripping(drip, mock_clock), NEVER) as server:
-        async with open_client(server.url, **ready(leg_timeout=60)) as client:
+        async with open_client(server.url, mode="2026-07-28", **ready(leg_timeout=60)) as client:
             begun = trio.current_time()
             with pytest.raises(DeadlineExceeded):
                 await client.call_tool(
@@ -233,7 +235,9 @@ async def test_a_stream_without_end_is_held_in_bounded_memory(mock_clock: MockCl
     ]
     for drip in drips:
         async with serving(_dripping(drip, mock_clock), NEVER) as server:
-            async with open_client(server.url, **ready(leg_timeout=100)) as client:
+            async with open_client(
+                server.url, mode="2026-07-28", **ready(leg_timeout=100)
+            ) as client:
                 await _within(2_000_000, client.call_tool, "t")
                 await client.call_tool("t")
             await server.all_left()
@@ -253,14 +257,16 @@ async def _within(most: int, call: Callable[..., Awaitable[object]], *given: Any
 # -- lines ------------------------------------------------------------------------------------
 
 
-def _flood(line: bytes) -> Act:
-    return {"flood": line.decode("latin-1")}
+def _flood(line: bytes, end: str = "\n") -> Act:
+    return {"flood": line.decode("latin-1") + end}
 
 
 FLOODS: Final[dict[str, list[Act]]] = {
     "nothing": [{"stderr": "tick\n"}],
     "garbage": [_flood(b"still here")],
     "empty lines": [_flood(b"")],
+    "a line without an end": [_flood(b"x" * 100, end="")],
+    "a reply without an end": [{"raw": GOOD.decode()[:-1] + ', "x": "'}, _flood(b"x", end="")],
     "logs": [_flood(note(level="error", data="x" * 1000))],
     "the same progress": [_flood(_step(1))],
     "replies to nobody": [_flood(b'{"jsonrpc":"2.0","id":"nobody","result":{}}')],
@@ -286,7 +292,7 @@ async def test_a_flood_of_lines_is_left_when_its_time_is_over(
 
     target = command(Play(script), tmp_path)
     options = ready(leg_timeout=60, log=_hears, stderr=tick)
-    async with open_client(target, **options) as client:
+    async with open_client(target, mode="2026-07-28", **options) as client:
         with pytest.raises(LegTimeout):
             await client.call_tool("t")
         armed = False

@@ -225,7 +225,7 @@ async def _outcome(client: Client, raw: Raw) -> None:
 async def test_a_client_outlives_all_broken_answers(family: str) -> None:
     script = FAMILIES[family]
     async with serving(_playing(script)) as server:
-        async with open_client(server.url, **ready()) as client:
+        async with open_client(server.url, mode="2026-07-28", **ready()) as client:
             for raw in script:
                 try:
                     await _outcome(client, raw)
@@ -264,7 +264,10 @@ async def test_a_conversation_goes_on_after_a_leg_that_was_cut_at_any_byte(kind:
             if at is not None:
                 return
 
-    async with serving(handler) as server, open_client(server.url, roots=[]) as client:
+    async with (
+        serving(handler) as server,
+        open_client(server.url, roots=[], mode="2026-07-28") as client,
+    ):
         assert (await client.call_tool("t")).content == []
         # A stream is not waited for to its end.
         enough = size - len(STREAM_END) - len(b"\r\n") if kind == "stream" else size

@@ -63,7 +63,7 @@ async def test_a_reply_after_the_cancellation_is_nobodys(tmp_path: Path) -> None
         asking.cancel()
 
     target = command(Play(script), tmp_path)
-    async with open_client(target, **ready(stderr=cancel)) as client:
+    async with open_client(target, mode="2026-07-28", **ready(stderr=cancel)) as client:
         with asking:
             await client.call_tool("t")
         assert asking.cancelled_caught

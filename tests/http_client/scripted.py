@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import cast
 
 import httpx2
@@ -112,7 +114,7 @@ class Peer:
         pairs = [(name, value) for name, _, value in (text.partition(": ") for text in fields)]
         headers = {name.lower(): value for name, value in pairs}
         self._buffer = bytearray(rest)
-        length = int(headers["content-length"])
+        length = int(headers.get("content-length", "0"))
         while len(self._buffer) < length:
             await self._more()
         body = bytes(self._buffer[:length])
@@ -145,6 +147,7 @@ class RawServer:
     """Counts the connections, and how many of them are open."""
 
     handler: Handler
+    tls: ssl.SSLContext | None = None
     port: int = 0
     accepted: int = 0
     open: int = 0
@@ -152,30 +155,54 @@ class RawServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/mcp"
+        return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}/mcp"
 
     async def serve(self, stream: trio.SocketStream) -> None:
         self.accepted += 1
         self.open += 1
         try:
-            async with stream:
-                await self.handler(Peer(stream))
+            async with self._secured(stream) as secured:
+                await self.handler(Peer(secured))
         except (EOFError, trio.BrokenResourceError):
             pass
         finally:
             self.open -= 1
             self._someone_left.set()
 
+    def _secured(self, stream: trio.SocketStream) -> trio.SocketStream:
+        if self.tls is None:
+            return stream
+        # It has not all that a socket has, but what is needed of it here.
+        secured = trio.SSLStream(stream, self.tls, server_side=True, https_compatible=True)
+        return cast(trio.SocketStream, secured)
+
     async def all_left(self) -> None:
         """Wait until every connection is closed."""
         while self.open:
-            self._someone_left = trio.Event()
-            await self._someone_left.wait()
+            await self.someone_leaves()
+
+    async def someone_leaves(self) -> None:
+        """Wait until a connection is closed."""
+        self._someone_left = trio.Event()
+        await self._someone_left.wait()
+
+
+CERTIFICATE = Path(__file__).with_name("only_for_tests.pem")
+"""Signed by itself, for 127.0.0.1, with its key."""
+
+
+def tls_context() -> ssl.SSLContext:
+    """A server's end of TLS."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(CERTIFICATE)
+    return context
 
 
 @asynccontextmanager
-async def serving(handler: Handler, patience: float = SAFETY_NET) -> AsyncGenerator[RawServer]:
-    server = RawServer(handler)
+async def serving(
+    handler: Handler, patience: float = SAFETY_NET, *, tls: bool = False
+) -> AsyncGenerator[RawServer]:
+    server = RawServer(handler, tls_context() if tls else None)
     with trio.fail_after(patience):
         async with trio.open_nursery() as nursery:
             listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
@@ -196,6 +223,11 @@ def answering(*answers: bytes | Callable[[Received], bytes]) -> Handler:
             await peer.send(reply if isinstance(reply, bytes) else reply(received))
 
     return handler
+
+
+def echoing_id(received: Received) -> bytes:
+    """The right answer to any request."""
+    return answer(success(received.id))
 
 
 @define(eq=False)

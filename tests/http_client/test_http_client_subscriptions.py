@@ -42,7 +42,7 @@ SOON = 20
 """Seconds; far more than anything here takes."""
 
 AT_ONCE = RetryPolicy(attempts=3, initial=0.001, chance=lambda: 0.0)
-OPTIONS: Any = {"reconnect": AT_ONCE, "retry": None}
+OPTIONS: Any = {"reconnect": AT_ONCE, "retry": None, "mode": "2026-07-28"}
 
 TOOLS = {"toolsListChanged": True}
 

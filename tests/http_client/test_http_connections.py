@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import time
+from typing import Any
 
 import pytest
 import trio
@@ -15,13 +17,12 @@ from antiphon.transports.http_client import HttpTransport, open_http
 from tests.http_client.scripted import (
     STREAM_HEAD,
     Ears,
-    Handler,
     Peer,
-    Received,
     answer,
     answering,
     chunk,
     connected,
+    echoing_id,
     event,
     progress,
     request,
@@ -31,10 +32,6 @@ from tests.http_client.scripted import (
 )
 
 OK = Success(1, {"value": "ok"})
-
-
-def echoing_id(received: Received) -> bytes:
-    return answer(success(received.id))
 
 
 # -- sharing ----------------------------------------------------------------------------------
@@ -247,136 +244,46 @@ async def test_closing_the_transport_ends_what_is_under_way() -> None:
     assert outcome[0].sent
 
 
-# -- cancelled --------------------------------------------------------------------------------
+async def test_closing_the_transport_ends_what_still_waits_for_a_connection() -> None:
+    """It must not be sent when the ends of others leave it one."""
+    outcomes: list[TransportLost] = []
 
-
-def silent_after(said: bytes, reached: trio.Event) -> Handler:
-    """Serve the first request only so far, and every later one."""
-    first = True
-
-    async def handler(peer: Peer) -> None:
-        nonlocal first
-        if not first:
-            await answering(echoing_id)(peer)
-        first = False
-        await peer.request()
-        await peer.send(said)
-        reached.set()
-        await peer.left()
-
-    return handler
-
-
-STAGES = {
-    "before the head": b"",
-    "within the head": STREAM_HEAD[:30],
-    "before the body": answer(success())[: -len(success())],
-    "within the body": answer(success())[:-5],
-    "before the first event": STREAM_HEAD,
-    "within an event": STREAM_HEAD + chunk(event(success())[:-5]),
-    "between events": STREAM_HEAD + chunk(event(progress(1))),
-    "within an error page": answer(b"<p>" * 10, status=500, kind="text/html")[:-1],
-}
-
-
-@pytest.mark.parametrize("stage", STAGES)
-async def test_cancelling_closes_the_connection_and_no_other(stage: str) -> None:
-    reached = trio.Event()
-    async with connected(silent_after(STAGES[stage], reached)) as (transport, server):
-        await cancelled_at(reached, transport)
-        await server.all_left()
-        assert await transport.exchange(request(2), Ears()) == Success(2, {"value": "ok"})
-        assert server.accepted == 2
-        assert server.open == 1
-    await server.all_left()
-
-
-async def cancelled_at(reached: trio.Event, transport: HttpTransport) -> None:
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(transport.exchange, request(), Ears())
-        await reached.wait()
-        await wait_all_tasks_blocked(0.005)
-        nursery.cancel_scope.cancel()
-
-
-async def test_cancelling_while_tls_is_set_up_closes_the_connection() -> None:
-    reached = trio.Event()
+    async def exchange(transport: HttpTransport, id: int) -> None:
+        with pytest.raises(TransportLost) as lost:
+            await transport.exchange(request(id), Ears())
+        outcomes.append(lost.value)
 
     async def silent(peer: Peer) -> None:
-        await peer.stream.receive_some()
-        reached.set()
+        await peer.request()
         await peer.left()
 
-    async with (
-        serving(silent) as server,
-        open_http(server.url.replace("http:", "https:")) as transport,
-    ):
-        await cancelled_at(reached, transport)
+    async with serving(silent) as server, trio.open_nursery() as nursery:
+        async with open_http(server.url) as transport:
+            for id in range(105):
+                nursery.start_soon(exchange, transport, id)
+            while server.open < 100:
+                await wait_all_tasks_blocked(0.01)
         await server.all_left()
-
-
-async def test_cancelling_while_a_large_request_is_written_closes_the_connection() -> None:
-    reached = trio.Event()
-
-    async def not_reading(peer: Peer) -> None:
-        await peer.stream.receive_some(1)
-        reached.set()
-        await trio.sleep_forever()
-
-    async with connected(not_reading) as (transport, _), trio.open_nursery() as nursery:
-        nursery.start_soon(transport.exchange, request(padding="x" * 20_000_000), Ears())
-        await reached.wait()
         await wait_all_tasks_blocked(0.01)
-        nursery.cancel_scope.cancel()
+        assert server.accepted == 100
+        assert len(outcomes) == 105
+    assert "was closed" in str(outcomes[0])
 
 
-async def test_an_exchange_that_is_cancelled_from_the_start_sends_nothing() -> None:
-    async with connected(answering(echoing_id)) as (transport, server):
-        with trio.CancelScope() as scope:
-            scope.cancel()
-            await transport.exchange(request(), Ears())
-        assert scope.cancelled_caught
-        assert server.accepted == 0
+async def test_a_peer_that_vanishes_is_noticed_by_probes_of_tcp(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    streams: list[trio.SocketStream] = []
 
+    async def recorded(*args: Any, **options: Any) -> trio.SocketStream:
+        streams.append(await open_tcp_stream(*args, **options))
+        return streams[-1]
 
-async def test_cancelled_exchanges_leave_no_slot_of_the_pool_taken() -> None:
-    async def handler(peer: Peer) -> None:
-        received = await peer.request()
-        if received.id == "last":
-            await peer.send(answer(success("last")))
-        await peer.left()
-
-    async with connected(handler) as (transport, server):
-        for _ in range(2):
-            with trio.move_on_after(0.2):
-                async with trio.open_nursery() as nursery:
-                    for id in range(150):
-                        nursery.start_soon(transport.exchange, request(id), Ears())
-        await server.all_left()
-        assert isinstance(await transport.exchange(request("last"), Ears()), Success)
-
-
-async def test_cancelling_one_exchange_leaves_the_others_alone() -> None:
-    async def handler(peer: Peer) -> None:
-        while True:
-            received = await peer.request()
-            if received.id == "slow":
-                await peer.left()
-            await peer.send(echoing_id(received))
-
-    async with connected(handler) as (transport, server):
-        async with trio.open_nursery() as nursery:
-            scope = trio.CancelScope()
-
-            async def slow() -> None:
-                with scope:
-                    await transport.exchange(request("slow"), Ears())
-
-            nursery.start_soon(slow)
-            for id in range(5):
-                await transport.exchange(request(id), Ears())
-            scope.cancel()
-            for id in range(5):
-                await transport.exchange(request(id), Ears())
-        assert scope.cancelled_caught
-        assert server.accepted == 2
+    open_tcp_stream = trio.open_tcp_stream
+    monkeypatch.setattr(trio, "open_tcp_stream", recorded)
+    async with connected(answering(echoing_id)) as (transport, _):
+        await transport.exchange(request(), Ears())
+        (opened,) = streams
+        assert opened.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        if hasattr(socket, "TCP_KEEPIDLE"):
+            assert opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 60

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Generator
 
 import httpx2
 import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
 
 from antiphon.engine.errors import UsageError
 from antiphon.engine.jsonrpc import JsonObject, Request, Success
 from antiphon.transports.http_client import Token, open_http
 from tests.http_client.scripted import (
     Ears,
+    Peer,
     Played,
     Received,
     answer,
     answering,
     connected,
+    event,
+    progress,
     request,
     serving,
+    stream,
     success,
 )
 
@@ -220,6 +227,73 @@ async def test_a_token_counts_before_the_default_of_a_given_client(asked: bool) 
     assert [name.lower() for name in received.names].count("authorization") == 1
 
 
+class ReadingAuth(httpx2.Auth):
+    """Asks again where it is told to, and reads what it is told, as schemes do that refresh."""
+
+    requires_response_body = True
+
+    def auth_flow(
+        self, request: httpx2.Request
+    ) -> Generator[httpx2.Request, httpx2.Response, None]:
+        answered = yield request
+        if answered.status_code == 401:
+            request.headers["Authorization"] = "Bearer " + answered.text
+            yield request
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+async def test_what_a_given_client_has_read_is_taken_all_the_same(streamed: bool) -> None:
+    def reply(received: Received) -> bytes:
+        if "authorization" not in received.headers:
+            return answer(b"t0ken", status=401, kind="text/plain")
+        said = success(received.id)
+        return stream(event(progress(1)), event(said)) if streamed else answer(said)
+
+    ears = Ears()
+    async with (
+        httpx2.AsyncClient(auth=ReadingAuth()) as client,
+        connected(answering(reply), client=client) as (transport, server),
+    ):
+        for id in range(3):
+            assert await transport.exchange(request(id), ears) == Success(id, {"value": "ok"})
+        assert server.accepted == 1
+    assert ears.steps == [1] * (3 if streamed else 0)
+
+
+async def test_an_answer_that_a_given_client_has_read_concerns_no_other_on_its_connection() -> None:
+    """Its connection serves the next request while the answer is still with a hook."""
+    ids: list[str] = []
+    second_begun = trio.Event()
+
+    async def hook(response: httpx2.Response) -> None:
+        await response.aread()
+        ids.append(str(response.json()["id"]))
+        if len(ids) == 1:
+            await second_begun.wait()
+
+    async def handler(peer: Peer) -> None:
+        await peer.send(answer(success((await peer.request()).id)))
+        whole = answer(success((await peer.request()).id))
+        await peer.send(whole[:20])
+        await wait_all_tasks_blocked(0.01)
+        second_begun.set()
+        await wait_all_tasks_blocked(0.01)
+        await peer.send(whole[20:])
+        await answering(answer(success("third")))(peer)
+
+    async with (
+        httpx2.AsyncClient(event_hooks={"response": [hook]}) as client,
+        connected(handler, client=client) as (transport, server),
+        trio.open_nursery() as nursery,
+    ):
+        nursery.start_soon(transport.exchange, request("first"), Ears())
+        await wait_all_tasks_blocked(0.01)
+        reply = await transport.exchange(request("second"), Ears())
+        assert reply == Success("second", {"value": "ok"})
+        await transport.exchange(request("third"), Ears())
+        assert server.accepted == 1
+
+
 # -- what cannot be sent ----------------------------------------------------------------------
 
 
@@ -233,6 +307,7 @@ async def test_a_token_counts_before_the_default_of_a_given_client(asked: bool) 
         "http://",
         "http:///mcp",
         "http://host:0x1/",
+        "http://host:0/",
         "http://host:65536/",
         "http://host:99999999/",
         "http://" + "a" * 64 + ".example/",

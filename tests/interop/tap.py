@@ -26,10 +26,15 @@ from mcp_types import (
     MissingRequiredClientCapabilityErrorData,
     UnsupportedProtocolVersionErrorData,
 )
-from mcp_types.methods import parse_server_notification, serialize_server_result
+from mcp_types.methods import (
+    parse_server_notification,
+    parse_server_request,
+    serialize_server_result,
+)
 from pydantic import BaseModel
 
 VERSION: Final = "2026-07-28"
+EARLIER: Final = "2025-11-25"
 Heard: TypeAlias = SessionMessage | Exception
 
 _ERROR_DATA: Final[dict[int, type[BaseModel]]] = {
@@ -64,15 +69,18 @@ class Tap:
         return await self._transport.__aexit__(kind, error, traceback)
 
     def check(self) -> None:
-        """Hold all that was heard against the models of the revision."""
+        """Hold all that was heard against the models of the revision that is spoken."""
+        version = EARLIER if "initialize" in self.methods.values() else VERSION
         for message in self.heard:
             if isinstance(message, JSONRPCError):
                 _check_error(message.error)
             elif isinstance(message, JSONRPCNotification):
-                parse_server_notification(message.method, VERSION, message.params)
+                parse_server_notification(message.method, version, message.params)
+            elif isinstance(message, JSONRPCRequest):
+                assert version == EARLIER, "servers send no requests"
+                parse_server_request(message.method, version, message.params)
             else:
-                assert not isinstance(message, JSONRPCRequest), "servers send no requests"
-                _check_result(self.methods[message.id], message.result)
+                _check_result(self.methods[message.id], message.result, version)
 
 
 def _check_error(error: ErrorData) -> None:
@@ -81,9 +89,9 @@ def _check_error(error: ErrorData) -> None:
         _ERROR_DATA[error.code].model_validate(error.data)
 
 
-def _check_result(method: str, result: Mapping[str, Any]) -> None:
+def _check_result(method: str, result: Mapping[str, Any], version: str) -> None:
     # The models drop what the revision does not know, and fill in nothing that is required.
-    known = serialize_server_result(method, VERSION, result)
+    known = serialize_server_result(method, version, result)
     assert {name: known.get(name) for name in result} == dict(result)
 
 

@@ -10,7 +10,6 @@ import trio
 from mcp import MCPError
 from mcp_types import (
     INVALID_PARAMS,
-    UNSUPPORTED_PROTOCOL_VERSION,
     CallToolResult,
 )
 
@@ -44,15 +43,11 @@ async def test_revision_can_be_taken_for_granted() -> None:
         assert text_of(await client.call_tool("echo", {"text": "at once"})) == "at once"
 
 
-async def test_handshake_is_refused_with_the_revisions_that_are_served(over: Over) -> None:
-    async with served(over, HARBOUR) as server:
-        with pytest.RaisesGroup(MCPError, flatten_subgroups=True) as caught:
-            async with server.client(mode="legacy"):
-                raise AssertionError("it took the handshake")
-    error = only(caught.value)
-    assert error.code == UNSUPPORTED_PROTOCOL_VERSION
-    assert error.data == {"requested": "2025-11-25", "supported": ["2026-07-28"]}
-    assert "2026-07-28" in error.message
+async def test_handshake_of_an_earlier_revision_is_taken(over: Over) -> None:
+    async with served(over, HARBOUR) as server, server.client(mode="legacy") as client:
+        assert client.protocol_version == "2025-11-25"
+        assert text_of(await client.call_tool("echo", {"text": "of old"})) == "of old"
+    assert server.complaints.texts == []
 
 
 async def test_every_page_of_the_tools_is_listed(over: Over) -> None:

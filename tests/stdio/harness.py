@@ -117,24 +117,38 @@ async def served(
 
 
 class CancelAtStep(trio.abc.Instrument):
-    """Cancels a scope as soon as a task waits for the n-th time."""
+    """Cancels a scope as soon as a task waits for the n-th time.
 
-    def __init__(self, scope: trio.CancelScope, step: int) -> None:
+    Where ``late``, it does so when that wait is over, so that it is the next await which ends.
+    """
+
+    def __init__(self, scope: trio.CancelScope, step: int, *, late: bool = False) -> None:
         self._task = trio.lowlevel.current_task()
         self._scope = scope
         self._left = step
+        self._late = late
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        if self._late:
+            self._count(task)
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
+        if not self._late:
+            self._count(task)
+
+    def _count(self, task: trio.lowlevel.Task) -> None:
         if task is self._task:
             self._left -= 1
             if self._left == 0:
                 self._scope.cancel()
 
 
-async def cancelled_at(step: int, work: Callable[[], Awaitable[object]]) -> bool:
-    """Whether the work was over before it waited so often."""
+async def cancelled_at(
+    step: int, work: Callable[[], Awaitable[object]], *, late: bool = False
+) -> bool:
+    """Whether the work was over before it waited so often; see :class:`CancelAtStep`."""
     with trio.CancelScope() as scope:
-        instrument = CancelAtStep(scope, step)
+        instrument = CancelAtStep(scope, step, late=late)
         trio.lowlevel.add_instrument(instrument)
         try:
             await work()

@@ -245,6 +245,15 @@ async def test_a_given_secret_appears_in_no_error_and_no_log(
     assert SECRET[:10] not in caplog.text
 
 
+async def test_of_two_secrets_that_begin_alike_nothing_is_left(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    env = {"KEY": SECRET, "LONGER": SECRET + "-and-more"}
+    async with tiny(env=env, stderr=lambda _: None) as server:
+        error = await lost(server, "exit", words=f"{SECRET}-and-more, {SECRET}\n")
+    assert error.detail == "[LONGER], [KEY]"
+
+
 # -- both ends --------------------------------------------------------------------------------
 
 

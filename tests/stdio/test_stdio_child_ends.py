@@ -195,6 +195,16 @@ async def test_closing_its_input_is_enough_for_a_child_that_listens() -> None:
     assert time.monotonic() - start < 30
 
 
+async def test_an_interrupt_while_a_child_is_listened_to_leaves_nothing_behind() -> None:
+    def interrupt(_: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(BaseExceptionGroup) as caught:
+        async with tiny(stderr=interrupt, close_timeout=60) as server:
+            await result(server, "shout", bytes=64 * 1024, end="\n")
+    assert caught.group_contains(KeyboardInterrupt)
+
+
 @pytest.mark.parametrize("ignored_signal", ["nothing", "SIGTERM"])
 async def test_a_child_that_ignores_the_end_is_terminated_and_then_killed(
     ignored_signal: str,
@@ -255,7 +265,10 @@ async def end_of(pid: int) -> None:
 # -- cancellation at every await --------------------------------------------------------------
 
 
-async def test_cancelling_at_any_await_leaves_no_task_descriptor_or_child_behind() -> None:
+@pytest.mark.parametrize("late", [False, True])
+async def test_cancelling_at_any_await_leaves_no_task_descriptor_or_child_behind(
+    late: bool,
+) -> None:
     async def work() -> None:
         async with open_child(TINY, close_timeout=0.2, terminate_timeout=0.2) as server:
             await result(server, "echo", 1, text="x" * 300_000)
@@ -265,7 +278,7 @@ async def test_cancelling_at_any_await_leaves_no_task_descriptor_or_child_behind
     tasks = trio.lowlevel.current_statistics().tasks_living
     before = descriptors(), children()
     for step in range(1, 100):
-        over = await cancelled_at(step, work)
+        over = await cancelled_at(step, work, late=late)
         assert trio.lowlevel.current_statistics().tasks_living == tasks
         assert (descriptors(), children()) == before
         if over:

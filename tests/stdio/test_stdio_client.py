@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from antiphon.engine.jsonrpc import Failure, Notification, Request, Success
 from antiphon.transports.line_client import LineTransport, open_lines
 from antiphon.transports.stdio import serve_lines
 from tests.stdio.client_side import Asker, connected, progress, result
-from tests.stdio.harness import Peer, ignored, line, request, stream_pair
+from tests.stdio.harness import Peer, cancelled_at, ignored, line, request, stream_pair
 from tests.stdio.scripted import Scripted
 
 
@@ -190,6 +191,29 @@ async def test_last_cancellations_are_said_before_the_connection_closes() -> Non
     peer = Peer(theirs)
     assert [(await peer.hear())["method"] for _ in range(2)] == ["echo", "notifications/cancelled"]
     assert await peer.hear() is None
+
+
+async def _one_exchange(stream: trio.abc.HalfCloseableStream) -> None:
+    async with open_lines(stream, stream) as transport:
+        assert await transport.exchange(request(1), ignored) == Success(1, {"params": {}})
+
+
+@pytest.mark.parametrize("late", [False, True])
+async def test_cancelling_at_any_await_closes_the_stream_and_leaves_no_task(late: bool) -> None:
+    tasks = trio.lowlevel.current_statistics().tasks_living
+    for step in range(1, 50):
+        ours, theirs = stream_pair()
+        with trio.fail_after(60):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(serve_lines, Scripted(), theirs, theirs)
+                over = await cancelled_at(step, partial(_one_exchange, ours), late=late)
+                # The server stays until its client has left.
+        assert trio.lowlevel.current_statistics().tasks_living == tasks
+        if over:
+            break
+    else:
+        pytest.fail("the exchange never came to its end")
+    assert step > 2
 
 
 # -- our caller's mistakes --------------------------------------------------------------------

@@ -68,7 +68,7 @@ async def two_subscribers(
     takers = [Taker(), Taker()]
     async with (
         connected() as (lines, peer),
-        open_client(lines, **options) as client,
+        open_client(lines, mode="2026-07-28", **options) as client,
         trio.open_nursery() as nursery,
     ):
         requests: list[Any] = []
@@ -172,7 +172,7 @@ async def test_a_call_made_in_between_changes_what_is_heard() -> None:
         nursery.start_soon(serve_lines, server, theirs, theirs)
         async with (
             open_lines(ours, ours) as lines,
-            open_client(lines) as client,
+            open_client(lines, mode="2026-07-28") as client,
             client.subscribe(tools=True) as changes,
         ):
             await client.call_tool("change")
@@ -185,7 +185,7 @@ async def test_a_call_made_in_between_changes_what_is_heard() -> None:
 async def test_a_connection_that_is_over_is_told_of(autojump_clock: object) -> None:
     async with (
         connected() as (lines, peer),
-        open_client(lines, reconnect=AT_ONCE) as client,
+        open_client(lines, mode="2026-07-28", reconnect=AT_ONCE) as client,
         trio.open_nursery() as nursery,
     ):
 

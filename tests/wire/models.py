@@ -21,12 +21,14 @@ from mcp_types.jsonrpc import (
     UNSUPPORTED_PROTOCOL_VERSION,
     JSONRPCError,
     JSONRPCNotification,
+    JSONRPCRequest,
     JSONRPCResponse,
 )
 from mcp_types.methods import (
     MONOLITH_NOTIFICATIONS,
     MONOLITH_RESULTS,
     SERVER_NOTIFICATIONS,
+    SERVER_REQUESTS,
     SERVER_RESULTS,
 )
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -39,26 +41,39 @@ _ERROR_DATA: Final[dict[int, type[BaseModel]]] = {
 }
 
 
-def faults(method: str | None, message: dict[str, Any]) -> list[str]:
+def faults(method: str | None, message: dict[str, Any], version: str = VERSION) -> list[str]:
     """What is wrong with a message, each fault with its path; nothing for a good one.
 
     Args:
         method: of the request that the message answers; a result needs it.
         message: what was sent, decoded.
+        version: the revision. The models of all earlier ones are those of 2025-11-25.
     """
+    if "method" in message and "id" in message:
+        return list(_request_faults(message, version))
     if "method" in message:
-        return list(_notification_faults(message))
+        return list(_notification_faults(message, version))
     if "error" in message:
         return list(_error_faults(message))
-    return list(_result_faults(method, message))
+    return list(_result_faults(method, message, version))
 
 
-def _notification_faults(message: dict[str, Any]) -> Iterator[str]:
+def _request_faults(message: dict[str, Any], version: str) -> Iterator[str]:
+    method = message["method"]
+    yield from _differences(JSONRPCRequest, message)
+    model = SERVER_REQUESTS.get((method, version))
+    if model is None:
+        yield f"method: {method!r} is no request of a server in {version}"
+        return
+    yield from _differences(model, message)
+
+
+def _notification_faults(message: dict[str, Any], version: str) -> Iterator[str]:
     method = message["method"]
     yield from _differences(JSONRPCNotification, message)
-    model = SERVER_NOTIFICATIONS.get((method, VERSION))
+    model = SERVER_NOTIFICATIONS.get((method, version))
     if model is None:
-        yield f"method: {method!r} is no notification of a server in {VERSION}"
+        yield f"method: {method!r} is no notification of a server in {version}"
         return
     yield from _differences(model, message)
     yield from _refusals(MONOLITH_NOTIFICATIONS[method], message)
@@ -72,14 +87,15 @@ def _error_faults(message: dict[str, Any]) -> Iterator[str]:
         yield from _refusals(model, error.get("data", {}), "error.data")  # it may hold more
 
 
-def _result_faults(method: str | None, message: dict[str, Any]) -> Iterator[str]:
+def _result_faults(method: str | None, message: dict[str, Any], version: str) -> Iterator[str]:
     result = message["result"]
     yield from _differences(JSONRPCResponse, {**message, "result": {}})
-    if method is None or (method, VERSION) not in SERVER_RESULTS:
+    if method is None or (method, version) not in SERVER_RESULTS:
         yield from _refusals(Result, result, "result")  # an extension's: no more is known of it
         return
-    interim = {"complete": False, "input_required": True}.get(result.get("resultType"))
-    model = _arm(SERVER_RESULTS[method, VERSION], interim)
+    kind = result.get("resultType") if version == VERSION else "complete"
+    interim = {"complete": False, "input_required": True}.get(kind)
+    model = _arm(SERVER_RESULTS[method, version], interim)
     if model is None:
         yield f"result.resultType: {result.get('resultType')!r} is none for {method}"
         return

@@ -24,7 +24,7 @@ from typing import Any, Final, TypeAlias
 
 SERVER: Final = "antiphon.engine.server"
 WRITERS: Final = (
-    "antiphon.transports.asgi",
+    "antiphon.transports.asgi_response",
     "antiphon.transports.http_errors",
     "antiphon.transports.line_server",
     "antiphon.transports.memory",

@@ -25,7 +25,7 @@ from antiphon import (
 )
 from antiphon.engine.exchange import ClientTransport, Exchange
 from antiphon.engine.jsonrpc import Notification, Request, Success
-from antiphon.transports import asgi, line_server
+from antiphon.transports import asgi_sessions, line_server
 from tests.cli.running import command, environment, read_until
 from tests.cli.running import run as run_command
 from tests.engine.peer import meta
@@ -125,7 +125,7 @@ async def refused_for_its_id(peer: Peer) -> None:
 async def test_a_wrong_refusal_of_an_application_is_told(
     wiretap: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asgi, "INVALID_REQUEST", "x")
+    monkeypatch.setattr(asgi_sessions, "INVALID_REQUEST", "x")
     await post_body(http_app(wrong.server), b'{"jsonrpc": "2.0", "id": 1, "result": {}}')
     assert tells(wiretap, "error.code")
 
@@ -146,12 +146,13 @@ def test_what_was_found_good_is_not_judged_again(
 
 
 def test_every_module_that_writes_messages_is_tapped_or_needs_no_tap() -> None:
-    clients = ("http_client", "line_client", "cli_trace")  # the last measures what a client sends
+    clients = ("http_client", "http_older", "line_client", "cli_trace")  # the last measures what a client sends
     of_clients = {f"antiphon.transports.{name}" for name in clients}
     of_notifications = {"antiphon.transports.sse"}  # a server made them, and was heard
+    of_sessions = {"antiphon.transports.line_sessions"}  # questions, judged by who is asked
     names = (f"antiphon.transports.{each.name}" for each in iter_modules(transports.__path__))
     writing = {name for name in names if hasattr(import_module(name), "write_message")}
-    assert writing == {*tap.WRITERS} | of_clients | of_notifications
+    assert writing == {*tap.WRITERS} | of_clients | of_notifications | of_sessions
 
 
 def test_no_class_of_servers_answers_past_the_tap() -> None:

