@@ -19,7 +19,7 @@ from .bridged import BridgedExchange
 from .content import tool_error
 from .errors import INVALID_REQUEST
 from .handshake_results import older_question
-from .jsonrpc import Failure, JsonObject, JsonValue, Reply, Request, Success, dumps
+from .jsonrpc import Failure, JsonObject, JsonValue, Notification, Reply, Request, Success, dumps
 from .limits import Limits, raising
 from .own_requests import Kept, OwnRequests, Post
 from .pacing import Backoff, retry_hint
@@ -99,31 +99,48 @@ class Bridge:
             params = {**given, "inputResponses": answers}
             if "requestState" in result:
                 params["requestState"] = result["requestState"]
-        text = f"The call had {self.limits.rounds} rounds, which is limit rounds {raising('rounds')}"
+        text = (
+            f"The call had {self.limits.rounds} rounds, which is limit rounds {raising('rounds')}"
+        )
         return ended(request, f"{text}, so nothing more was done.")
 
     async def _answers(
         self, questions: Mapping[str, JsonObject], timeouts: Mapping[str, float]
     ) -> JsonObject:
-        """The answers to the questions of one round, which are put at the same time."""
+        """The answers to the questions of one round, which are open at the same time."""
         answers: dict[str, JsonValue] = {}
 
-        async def ask(key: str, question: JsonObject) -> None:
+        async def ask(key: str, question: JsonObject, put: trio.Event) -> None:
             seconds = timeouts.get(key, self.limits.question_seconds)
-            answers[key] = await self._answer(question, seconds)
+            try:
+                answers[key] = await self._answer(question, seconds, put.set)
+            finally:
+                put.set()
 
         async with trio.open_nursery() as nursery:
             for key, question in questions.items():
-                nursery.start_soon(ask, key, question)
+                # In their order: a client may show them one after the other.
+                put = trio.Event()
+                nursery.start_soon(ask, key, question, put)
+                await put.wait()
         return answers
 
-    async def _answer(self, question: JsonObject, seconds: float) -> JsonObject:
-        """What a client of this revision would have sent for the question."""
+    async def _answer(
+        self, question: JsonObject, seconds: float, put: Callable[[], None]
+    ) -> JsonObject:
+        """What a client of this revision would have sent for the question; ``put`` is called
+        when it is on its way."""
         if self.post is None:
             return CANCEL
+        send = self.post
+
+        async def post(message: Request | Notification) -> None:
+            await send(message)
+            put()
+
         method, params = older_question(question, self.version)
         with trio.move_on_after(seconds):
-            reply = await self.own.ask(method, params, self.post, self.kept)
+            reply = await self.own.ask(method, params, post, self.kept)
             if isinstance(reply, Success):
                 return reply.result
             return _refused(method, reply)

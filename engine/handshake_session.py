@@ -39,9 +39,9 @@ from .protocol import (
     Implementation,
     LogLevel,
     is_log_level,
-    structure,
 )
 from .sealing import StateSealer
+from .structuring import structure
 from .subscriptions import LISTEN
 
 if TYPE_CHECKING:
@@ -60,7 +60,15 @@ PROGRESS: Final = "notifications/progress"
 
 @runtime_checkable
 class Handshaking(Protocol):
-    """A server that peers of earlier revisions can begin a session with."""
+    """A server that peers of earlier revisions can begin a session with.
+
+    Attributes:
+        handshake: whether it serves them.
+    """
+
+    @property
+    def handshake(self) -> bool:  # documented above
+        ...
 
     def open_session(self, params: JsonObject) -> HandshakeSession:
         """Take the parameters of ``initialize``; raises ProtocolError where it is refused."""
@@ -280,12 +288,13 @@ def _pong(params: JsonObject) -> None:
 
 def _bridged(exchange: Exchange, sealer: StateSealer) -> BridgedExchange:
     notify = exchange.notify
-    reached: dict[object, float] = {}
+    reached: dict[str, float] = {}
 
     async def rising(notification: Notification) -> None:
         """Progress only rises, and each round begins its own."""
         if notification.method == PROGRESS:
-            token, done = notification.params.get("progressToken"), notification.params["progress"]
+            token = str(notification.params.get("progressToken"))
+            done = notification.params.get("progress")
             if not isinstance(done, int | float) or done <= reached.get(token, float("-inf")):
                 return
             reached[token] = done

@@ -56,7 +56,8 @@ class Limits:
     """How often an accepted answer that fails its schema is asked for again."""
 
     rounds: int = 1000
-    """Rounds of one flow, polls included, after which the server ends it as failed."""
+    """Rounds of one flow, polls included, after which the server ends it as failed; and of one
+    call of an older client, whatever asks."""
 
     steps: int = 100
     """Automatic moves of a flow within one round; more is taken for an endless loop."""
@@ -73,7 +74,8 @@ class Limits:
     """Calls that wait there for their turn; further ones are refused."""
 
     pending_bytes: int = 32 * 1024 * 1024
-    """Bytes of the calls that run or wait there; a further one is refused unless it is alone.
+    """Bytes of the calls that run or wait there; a further one is refused unless it is alone. As
+    much again of open calls of older clients, over HTTP, with answers that are not served yet.
 
     Decoded, JSON of the most wasteful kind takes 24 times its bytes."""
 
@@ -94,7 +96,8 @@ class Limits:
     """How long a whole call of an older client may be open, questions and polls included."""
 
     sessions: int = 1024
-    """Sessions of older clients that one HTTP application keeps; further ones are refused."""
+    """Sessions of older clients that one HTTP application keeps. Idle ones give way to further
+    ones, which are refused where none is idle."""
 
     session_seconds: float = 3600.0
     """How long such a session is kept while nothing is heard of its client and no request of it

@@ -19,6 +19,7 @@ from .jsonrpc import Failure, JsonObject, Notification, Reply, Request, RequestI
 Post: TypeAlias = Callable[[Request | Notification], Awaitable[None]]
 """Sends a message to the client, on the way that belongs to one call of it."""
 
+
 class Room(Protocol):
     """What a transport has room for: the bytes that its calls keep, all together."""
 

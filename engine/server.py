@@ -38,12 +38,12 @@ from .protocol import (
     GetPromptParams,
     PageParams,
     ReadResourceParams,
-    structure,
 )
 from .registry import Registry
 from .resource_registry import ResourceRegistry
 from .resources import ResourceEntry, TemplateEntry
 from .sealing import Codec, StateSealer
+from .structuring import structure
 from .subscription_filter import Honoured, WantedChanges
 from .subscriptions import LISTEN, Subscriptions
 from .tools import ToolEntry

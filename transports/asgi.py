@@ -81,9 +81,9 @@ def http_app(
     Clients of earlier revisions, which begin with ``initialize``, are served too, unless the server
     has ``handshake=False``. Each has a session, which lives in this process alone: all that it
     sends has to come here. Within it tools ask their questions while a call is open, and changes
-    are told on the stream that the client opens by GET. Of ``limits.sessions`` that are in use a
-    further one is refused with 503; one in which nothing happens for ``limits.session_seconds``
-    is forgotten.
+    are told on the stream that the client opens by GET. Where there are ``limits.sessions`` an idle
+    one gives way to the next, or that one is refused with 503; one in which nothing happens for
+    ``limits.session_seconds`` is forgotten.
 
     Args:
         server: what answers the requests.

@@ -142,12 +142,14 @@ class Response:
         """Be a stream that is no reply, until the client leaves or all is closed.
 
         Args:
-            tell: says all that there is to say.
+            tell: says all that there is to say; what happens before its first wait it has seen.
             scope: ends the stream where it is cancelled.
         """
-        await self.stream.open()
         with self._held.call(), scope:
             async with trio.open_nursery() as nursery:
+                # The head goes out when whoever tells waits for the first change already: a
+                # client that has read it misses none.
+                nursery.start_soon(self.stream.open)
                 nursery.start_soon(self._leave, nursery)
                 nursery.start_soon(self.stream.keep_alive, self._keepalive)
                 nursery.start_soon(self._watch)

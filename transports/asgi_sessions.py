@@ -180,7 +180,7 @@ class OlderClients:
                 return
             session = self.sessions.find(id, principal)
             if session is not None:
-                of = readable_id(content) if error.code == PARSE_ERROR else error.id
+                of = readable_id(bytes(content)) if error.code == PARSE_ERROR else error.id
                 session.talk.own.answer(Failure(of, error.code, error.message))
 
     async def _unannounced(self, message: Message, response: Response) -> None:

@@ -2,7 +2,8 @@
 
 A session belongs to the principal who began it: to anybody else it is unknown. Its id is a secret,
 made here and never taken from a client. One that has been silent for long is forgotten when it is
-next asked for, or when another begins, so nothing has to watch over them.
+next asked for, or when another begins, so nothing has to watch over them; where there are too many,
+one that is idle gives way.
 Specification: 2025-11-25, basic/transports, "Session Management".
 """
 
@@ -171,11 +172,11 @@ class Sessions:
             if session.idle(self._limits.session_seconds):
                 self.forget(session)
         while (passed := self._passed(size)) is not None:
-            session = self._first_to_go()
-            if session is None:
+            first = self._first_to_go()
+            if first is None:
                 return passed
             _log.info("A session gives way to another; limit %s %s", passed, raising(passed))
-            self.forget(session)
+            self.forget(first)
         return None
 
     def _passed(self, size: int) -> str | None:

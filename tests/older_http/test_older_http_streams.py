@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -63,6 +64,21 @@ async def test_stream_opens_at_once_and_tells_what_changes() -> None:
         here.server.resource_updated("file:///a")
         await settled()
         assert heard(stream) == [CHANGED, UPDATED]
+
+
+async def test_what_changes_when_the_head_goes_out_is_told() -> None:
+    async with hosting(watched()) as here:
+        guest = await here.guest()
+
+        async def change(event: Mapping[str, Any]) -> None:
+            if event["type"] == "http.response.start":
+                here.server.tools_changed()
+
+        headers = older_head(**guest.headers(content_type=None))
+        stream = Visit(headers, method="GET", on_send=change)
+        here.nursery.start_soon(stream.run, here.app)
+        await settled()
+        assert heard(stream) == [CHANGED]
 
 
 async def test_second_stream_is_refused_while_the_first_is_open() -> None:

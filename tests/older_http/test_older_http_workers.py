@@ -154,20 +154,20 @@ async def unread_body(guest: Guest, head: str, body: bytes, size: int) -> bytes:
     lines = [f"POST {url.path} HTTP/1.1", f"Host: {url.host}", "Content-Type: application/json"]
     lines += [f"{name}: {value}" for name, value in guest.headers.items()]
     answer = b""
-    async with await trio.open_tcp_stream(url.host, url.port) as stream:
-        async with trio.open_nursery() as nursery:
+    stream = await trio.open_tcp_stream(url.host, url.port)
+    async with stream, trio.open_nursery() as nursery:
 
-            async def say() -> None:
-                with suppress(trio.BrokenResourceError):
-                    await stream.send_all("\r\n".join([*lines, head, "", ""]).encode())
-                    for _ in range(size):
-                        await stream.send_all(body)
+        async def say() -> None:
+            with suppress(trio.BrokenResourceError):
+                await stream.send_all("\r\n".join([*lines, head, "", ""]).encode())
+                for _ in range(size):
+                    await stream.send_all(body)
 
-            nursery.start_soon(say)
-            with suppress(trio.BrokenResourceError):  # our bytes may still be on their way
-                while part := await stream.receive_some():
-                    answer += part
-            nursery.cancel_scope.cancel()
+        nursery.start_soon(say)
+        with suppress(trio.BrokenResourceError):  # our bytes may still be on their way
+            while part := await stream.receive_some():
+                answer += part
+        nursery.cancel_scope.cancel()
     return answer
 
 

@@ -43,6 +43,23 @@ async def test_answer_enters_by_the_same_door(autojump_clock: MockClock) -> None
     assert len(client.session.own) == 0
 
 
+async def test_questions_of_one_round_are_put_in_their_order(autojump_clock: MockClock) -> None:
+    async def handler(request: Incoming) -> JsonObject:
+        if "inputResponses" in request.params:
+            return done()
+        return asks(*(form(f"Question {number}?") for number in range(12)))
+
+    client = desk(low(handler), slow=0.1)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(client.tool, "t")
+        asked = await client.questions(12)
+        assert [question.params["message"] for question in asked] == [
+            f"Question {number}?" for number in range(12)
+        ]
+        for question in asked:
+            client.answer(question, accept(name="Ada"))
+
+
 @pytest.mark.parametrize(
     ("answer", "told"), [(DECLINE, "declined"), (CANCEL, "cancelled")], ids=["decline", "cancel"]
 )
@@ -330,10 +347,18 @@ async def test_polls_tell_their_progress_to_those_who_want_it(autojump_clock: Mo
 
 
 @pytest.mark.off_the_wire(reason="the handler says what is no progress")
-@pytest.mark.parametrize("progress", ["x", None, [1]], ids=str)
-async def test_odd_progress_of_a_handler_reaches_nobody(progress: Any) -> None:
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"progressToken": [1], "progress": "x"},
+        {"progressToken": "p", "progress": None},
+        {"progressToken": "p", "progress": [1]},
+    ],
+    ids=str,
+)
+async def test_odd_progress_of_a_handler_reaches_nobody(params: JsonObject) -> None:
     async def handler(request: Incoming) -> JsonObject:
-        params: JsonObject = {"progressToken": "p", "progress": progress}
         await request.exchange.notify(Notification("notifications/progress", params))
         return done()
 

@@ -146,17 +146,30 @@ async def test_bytes_of_parked_calls_count_until_they_end() -> None:
 async def test_bytes_of_answers_count_until_their_round_is_served() -> None:
     long = "x" * 3000
     async with in_session(make(pending_bytes=4000)) as peer:
-        ids = [await peer.call("two") for _ in range(2)]
-        (first, other, second, _) = [(await peer.question())["id"] for _ in range(4)]
-        await peer.reply(first, accept(name=long))
-        await peer.reply(second, accept(name=long))  # there is no room for it
-        assert text_of((await peer.finish(ids[1]))["result"]) == "refused"
-        await peer.reply(other, accept(name="b"))
-        assert text_of((await peer.finish(ids[0]))["result"]) == f"{long} and b"
+        first = await peer.call("two")
+        asked = [(await peer.question())["id"] for _ in range(2)]
+        await peer.reply(asked[0], accept(name=long))
+        second = await peer.call("greet")
+        reply = await peer.finish(second, lambda _: accept(name=long))
+        assert text_of(reply["result"]) == "cancelled", "there was no room"
+        await peer.reply(asked[1], accept(name="b"))
+        assert long in text_of((await peer.finish(first))["result"])
         reply = await peer.finish(await peer.call("two"), in_turn(accept(name=long), CANCEL))
         assert text_of(reply["result"]) == "refused"
         reply = await peer.finish(await peer.call("greet"), lambda _: accept(name=long))
         assert text_of(reply["result"]) == f"Hello, {long}."
+
+
+async def test_bytes_of_answers_do_not_add_up_from_round_to_round() -> None:
+    seen: list[Any] = []
+
+    async def handler(request: Incoming) -> JsonObject:
+        seen.append(request.params.get("inputResponses"))
+        return done() if len(seen) > 4 else asks(form())
+
+    async with in_session(low(handler, pending_bytes=4000)) as peer:
+        await peer.tool("t", lambda _: accept(name="x" * 3000))
+    assert [each["q0"]["action"] for each in seen[1:]] == ["accept"] * 4
 
 
 async def test_flood_of_calls_and_cancellations_leaves_nothing() -> None:
