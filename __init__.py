@@ -131,6 +131,7 @@ if TYPE_CHECKING:
     from .transports.child import open_child as open_child
     from .transports.connect import connect_client as connect_client
     from .transports.connect import open_client as open_client
+    from .transports.connect import open_transport as open_transport
     from .transports.http_answer import BadStatus as BadStatus
     from .transports.http_client import open_http as open_http
     from .transports.line_client import open_lines as open_lines
@@ -197,6 +198,7 @@ _LATE = {
     "open_child": "transports.child",
     "connect_client": "transports.connect",
     "open_client": "transports.connect",
+    "open_transport": "transports.connect",
     "BadStatus": "transports.http_answer",
     "open_http": "transports.http_client",
     "open_lines": "transports.line_client",
@@ -217,3 +219,18 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  # whatever the name stands f
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_LATE})
+
+
+_NOT_OURS = {
+    "engine",
+    "flows",
+    "transports",
+    "annotations",
+    "import_module",
+    "TYPE_CHECKING",
+    "Any",
+}
+
+if not TYPE_CHECKING:  # a checker reads the names from the imports
+    # `from antiphon import *` imports what is late; `import antiphon` does not.
+    __all__ = [name for name in __dir__() if name[0] != "_" and name not in _NOT_OURS]

@@ -38,7 +38,7 @@ class AuditEntry:
     Attributes:
         at: when, on the wall clock, in seconds since the epoch.
         origin: the server, the target as this program named it, the method and the tool.
-        round: which round with questions it was part of, from 1.
+        round: which round with questions it was part of, from 1; 0 outside of any call.
         key: the question's name within its round.
         kind: form, url, sampling or roots.
         outcome: accept, decline, cancel; answer for sampling and roots; refused by policy;

@@ -65,8 +65,9 @@ class Origin:
     Attributes:
         server: how the server names itself, which nobody has verified, or the target's name.
         via: the target as this program named it: the command or address.
-        method: the request that it belongs to, ``tools/call``.
-        target: what that request names: the tool.
+        method: the request that it belongs to, ``tools/call``; ``roots/list`` where a server of
+            an earlier revision asks for roots outside of any call.
+        target: what that request names: the tool. Empty outside of any call.
     """
 
     server: str
@@ -75,7 +76,7 @@ class Origin:
     target: str
 
     def __str__(self) -> str:
-        return f"{quoted(self.target)} of {quoted(self.server)}"
+        return f"{quoted(self.target or self.method)} of {quoted(self.server)}"
 
 
 @frozen(kw_only=True)

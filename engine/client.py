@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from typing import Any, Final, TypedDict, TypeVar, Unpack, cast
+from typing import Any, TypeVar, Unpack, cast
 
 import attrs
 
@@ -20,62 +20,18 @@ from .client_messages import (
     GetPromptResult,
     ReadResourceResult,
 )
-from .client_options import check_plain, check_seconds
+from .client_options import check_seconds
 from .client_reads import ReadingClient
 from .client_wire import Outgoing
 from .conversation import Rounds
 from .driver import Conversation, Send
 from .errors import UsageError
-from .hearing import Hearing, LogCallback, ProgressCallback
 from .jsonrpc import JsonObject
-from .protocol import (
-    LOG_LEVELS,
-    META_CAPABILITIES,
-    META_CLIENT,
-    META_LOG_LEVEL,
-    META_VERSION,
-    LogLevel,
-)
+from .request_options import CallOptions, LoadOptions, ToolOptions, hearing, own_meta
 from .snapshot import snapshot
 from .stored import load
 
 T = TypeVar("T")
-
-_OWN_META: Final = frozenset(
-    {"progressToken", META_VERSION, META_CLIENT, META_CAPABILITIES, META_LOG_LEVEL}
-)
-"""Members of ``_meta`` that the client sets. Others with the protocol's prefix are those of its
-extensions (basic/index, "_meta")."""
-
-
-class HearOptions(TypedDict, total=False):
-    """Who hears what a server says during a call."""
-
-    progress: ProgressCallback | None
-    """A plain function for the progress of each round; see :data:`~.hearing.ProgressCallback`."""
-    log: LogCallback | None
-    """A plain function for log messages, in place of the client's own."""
-    log_level: LogLevel
-    """From which level on log messages are asked for, in place of the client's own."""
-
-
-class CallOptions(HearOptions, total=False):
-    """What may be said of one call."""
-
-    deadline: float | None
-    """Seconds for the whole call, callbacks included; None for the client's own, ``math.inf``
-    for none."""
-    meta: Mapping[str, object] | None
-    """Members for the ``_meta`` of every request, such as those of an extension. They go before
-    the trace context of a running OpenTelemetry span, which is told by itself."""
-
-
-class ToolOptions(CallOptions, total=False):
-    """What may be said of one call of a tool."""
-
-    check_results: bool
-    """Whether the result is held against the tool's ``outputSchema``, in place of the client's
-    own ``check_results``."""
 
 
 class Client(ReadingClient):
@@ -99,7 +55,7 @@ class Client(ReadingClient):
         Args:
             name: the tool.
             arguments: its arguments; a copy is sent, the same in every round.
-            options: see :class:`ToolOptions`.
+            options: see :class:`~.request_options.ToolOptions`.
 
         Returns:
             The complete result. A tool that failed says so by ``is_error``.
@@ -134,7 +90,7 @@ class Client(ReadingClient):
         Args:
             uri: the resource.
             fresh: whether the server is asked although it has called an earlier answer fresh.
-            options: see :class:`CallOptions`.
+            options: see :class:`~.request_options.CallOptions`.
 
         Raises:
             ServerError: nothing stands behind the uri, or it failed. Else as :meth:`call_tool`.
@@ -210,27 +166,18 @@ class Client(ReadingClient):
         rounds = Rounds(
             carrier=carrier,
             target=target,
-            meta=_own_meta(options.get("meta") or {}),
+            meta=own_meta(options.get("meta")),
             kinds=_known(kinds) - settings.refused,
             via=self._wire.transport.name,
             home=self._home,
             server=self.name,
             deadline=None if seconds == math.inf else settings.clock() + seconds,
         )
-        hearing = self._hearing(options)
-        return Conversation(send or self.send, settings, rounds, hearing, self.give_up)
-
-    def _hearing(self, options: CallOptions) -> Hearing:
-        progress, log = options.get("progress"), options.get("log")
-        check_plain("progress", progress)
-        check_plain("log", log)
-        level = options.get("log_level") or self._settings.log_level
-        if level not in LOG_LEVELS:
-            raise UsageError(f"log_level takes {', '.join(LOG_LEVELS)}; not {level!r}")
-        return Hearing(progress, log or self._settings.log, level)
+        heard = hearing(options, settings)
+        return Conversation(send or self.send, settings, rounds, heard, self.give_up)
 
     def load(
-        self, blob: bytes, *, moved: bool = False, **options: Unpack[HearOptions]
+        self, blob: bytes, *, moved: bool = False, **options: Unpack[LoadOptions]
     ) -> Conversation[Any]:
         """Go on with a conversation that was stored by :meth:`Conversation.dump`.
 
@@ -241,7 +188,7 @@ class Client(ReadingClient):
             blob: the bytes.
             moved: whether the target of this client may be another than that of the client
                 that stored it: the same server at another address.
-            options: see :class:`HearOptions`.
+            options: see :class:`~.request_options.LoadOptions`.
 
         Raises:
             UsageError: the target is another; nothing was sent.
@@ -257,11 +204,12 @@ class Client(ReadingClient):
             refused=settings.refused,
             limits=settings.limits,
         )
-        if rounds.carrier is TOOL_CALL and settings.check_results:
+        checks = options.get("check_results", settings.check_results)
+        if rounds.carrier is TOOL_CALL and checks:
             name = str(rounds.target.get(TOOL_CALL.names))
             rounds = attrs.evolve(rounds, carrier=self._schemas.checking(TOOL_CALL, name))
-        hearing = self._hearing(cast(CallOptions, options))
-        return Conversation[Any].resumed(self.send, settings, rounds, hearing, self.give_up)
+        heard = hearing(options, settings)
+        return Conversation[Any].resumed(self.send, settings, rounds, heard, self.give_up)
 
 
 def _tool_target(name: str, arguments: Mapping[str, object] | None) -> JsonObject:
@@ -275,12 +223,6 @@ def _prompt_target(name: str, arguments: Mapping[str, str] | None) -> JsonObject
     if strange := [key for key, value in given.items() if not isinstance(value, str)]:
         raise UsageError(f"Arguments of a prompt are texts, and {strange[0]!r} is none")
     return {"name": name, "arguments": snapshot(arguments, "The arguments")}
-
-
-def _own_meta(meta: Mapping[str, object]) -> JsonObject:
-    if taken := sorted(_OWN_META & meta.keys()):
-        raise UsageError(f"meta must not hold {taken[0]!r}: the client sets it by itself")
-    return snapshot(meta, "The meta")
 
 
 def _known(kinds: Collection[Kind]) -> frozenset[Kind]:

@@ -29,9 +29,10 @@ from .client_wire import Outgoing
 from .errors import ProtocolError
 from .exchange import ClientTransport, FullyNamed
 from .jsonrpc import JsonObject, dumps
-from .protocol import COMPLETE, structure
+from .protocol import COMPLETE
 from .result_cache import Asked, ResultCache
 from .stored import home_of
+from .structuring import structure
 
 Send: TypeAlias = Callable[[Outgoing], Awaitable[JsonObject]]
 

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from .client_messages import CallToolResult, GetPromptResult, ReadResourceResult
 from .jsonrpc import JsonObject, JsonValue
-from .protocol import structure
+from .structuring import structure
 
 R = TypeVar("R")
 

@@ -14,7 +14,8 @@ from attrs import field, frozen
 
 from .errors import InvalidReply, ProtocolError, printable
 from .jsonrpc import JsonObject, JsonValue
-from .protocol import META_SERVER, CacheScope, Implementation, structure
+from .protocol import META_SERVER, CacheScope, Implementation
+from .structuring import NOT_NULL, structure
 
 
 def _milliseconds(told: JsonValue) -> int:
@@ -270,6 +271,6 @@ class CompleteResult:
 class InputRequired:
     """An ``InputRequiredResult``: questions, state, or both."""
 
-    input_requests: JsonObject = field(factory=dict[str, JsonValue])
+    input_requests: JsonObject = field(factory=dict[str, JsonValue], metadata=NOT_NULL)
     request_state: str | None = field(default=None, repr=False)
     meta: JsonObject = field(factory=dict[str, JsonValue])

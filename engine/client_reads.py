@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import TypeVar, Unpack
 
+import attrs
 import trio
 from attrs import frozen
 
@@ -31,15 +32,17 @@ from .client_messages import (
     ToolPage,
 )
 from .client_options import ClientOptions, Settings, check_plain, check_seconds
+from .client_roots import RootsDesk
 from .client_schemas import OutputSchemas
 from .client_subscriptions import Changes, subscription
 from .client_wire import Outgoing, Wire
 from .conversation import read_complete
 from .errors import UsageError
-from .exchange import ClientTransport, HoldingOpen
+from .exchange import AskedForRoots, ClientTransport, HoldingOpen
 from .jsonrpc import JsonObject
 from .listing import Fetch, Listing, Page
 from .reconnecting import Losses
+from .request_options import RequestOptions, hearing, own_meta
 from .sending import Sender
 from .stored import home_of
 from .subscriptions import LISTEN
@@ -98,6 +101,8 @@ class ReadingClient:
         self._on_change: list[OnChange] = [self._cached.heard, self._relearn]
         self._closed = False
         self._closer: Callable[[], Awaitable[None]] | None = None
+        if "roots" in self._kinds and isinstance(transport, AskedForRoots):
+            transport.answer_roots(RootsDesk(settings, transport.name, lambda: self.name).answer)
 
     @property
     def name(self) -> str:
@@ -126,65 +131,88 @@ class ReadingClient:
 
     # -- plain requests -----------------------------------------------------------------------
 
-    async def discover(self, *, fresh: bool = False) -> Discovery:
+    async def discover(
+        self, *, fresh: bool = False, **options: Unpack[RequestOptions]
+    ) -> Discovery:
         """Ask what the server is and can do (server/discover).
 
         Args:
             fresh: whether the server is asked although it has called an earlier answer fresh;
                 the same of lists and resources.
-        """
-        return await self._plain("server/discover", {}, Discovery, fresh)
+            options: see :class:`~.request_options.RequestOptions`; the same of lists. An answer
+                that was kept has nothing to say besides, and stands for the same ``meta`` only.
 
-    def list_tools(self, *, fresh: bool = False) -> Listing[Tool]:
+        Raises:
+            UsageError: the meta cannot be sent.
+        """
+        return await self._plain(self._reading("server/discover", options), Discovery, fresh)
+
+    def list_tools(
+        self, *, fresh: bool = False, **options: Unpack[RequestOptions]
+    ) -> Listing[Tool]:
         """The tools: ``await client.list_tools()``, or ``async for tool in ...``.
 
         Over HTTP, those are left out that cannot be called there: their ``x-mcp-header`` breaks
         a rule. A warning in the log says which.
+
+        Raises:
+            UsageError: the meta cannot be sent.
         """
+        asked = self._reading("tools/list", options)
 
         async def fetch(cursor: str | None) -> Page[Tool]:
             before = self._schemas.cleared
-            page = await self._page("tools/list", cursor, ToolPage, fresh)
+            page = await self._page(asked, cursor, ToolPage, fresh)
             # A change that was told meanwhile may be missing in it.
             if self._schemas.cleared == before:
                 self._schemas.learn(page.tools)
             return self._sender.listed(page.tools), page.next_cursor
 
-        return self._listing("tools/list", "tool list", fetch)
+        return self._listing("tool list", asked.method, fetch)
 
-    def list_prompts(self, *, fresh: bool = False) -> Listing[Prompt]:
+    def list_prompts(
+        self, *, fresh: bool = False, **options: Unpack[RequestOptions]
+    ) -> Listing[Prompt]:
         """The prompts, as :meth:`list_tools`."""
+        asked = self._reading("prompts/list", options)
 
         async def fetch(cursor: str | None) -> Page[Prompt]:
-            page = await self._page("prompts/list", cursor, PromptPage, fresh)
+            page = await self._page(asked, cursor, PromptPage, fresh)
             return page.prompts, page.next_cursor
 
-        return self._listing("prompts/list", "prompt list", fetch)
+        return self._listing("prompt list", asked.method, fetch)
 
-    def list_resources(self, *, fresh: bool = False) -> Listing[Resource]:
+    def list_resources(
+        self, *, fresh: bool = False, **options: Unpack[RequestOptions]
+    ) -> Listing[Resource]:
         """The resources that can be read as they are, as :meth:`list_tools`."""
+        asked = self._reading("resources/list", options)
 
         async def fetch(cursor: str | None) -> Page[Resource]:
-            page = await self._page("resources/list", cursor, ResourcePage, fresh)
+            page = await self._page(asked, cursor, ResourcePage, fresh)
             return page.resources, page.next_cursor
 
-        return self._listing("resources/list", "resource list", fetch)
+        return self._listing("resource list", asked.method, fetch)
 
-    def list_resource_templates(self, *, fresh: bool = False) -> Listing[ResourceTemplate]:
+    def list_resource_templates(
+        self, *, fresh: bool = False, **options: Unpack[RequestOptions]
+    ) -> Listing[ResourceTemplate]:
         """The templates of resources, as :meth:`list_tools`."""
+        asked = self._reading("resources/templates/list", options)
 
         async def fetch(cursor: str | None) -> Page[ResourceTemplate]:
-            page = await self._page("resources/templates/list", cursor, ResourceTemplatePage, fresh)
+            page = await self._page(asked, cursor, ResourceTemplatePage, fresh)
             return page.resource_templates, page.next_cursor
 
-        return self._listing("resources/templates/list", "resource template list", fetch)
+        return self._listing("resource template list", asked.method, fetch)
 
-    def _listing(self, method: str, what: str, fetch: Fetch[T]) -> Listing[T]:
+    def _listing(self, what: str, method: str, fetch: Fetch[T]) -> Listing[T]:
         told = f"The {what} of {quoted(self.name)}"
         return Listing(fetch, self._settings.limits, told, lambda: self._cached.forget(method))
 
-    async def _page(self, method: str, cursor: str | None, kind: type[T], fresh: bool) -> T:
-        return await self._plain(method, {} if cursor is None else {"cursor": cursor}, kind, fresh)
+    async def _page(self, asked: Outgoing, cursor: str | None, kind: type[T], fresh: bool) -> T:
+        params: JsonObject = {} if cursor is None else {"cursor": cursor}
+        return await self._plain(attrs.evolve(asked, params=params), kind, fresh)
 
     async def complete(
         self,
@@ -192,6 +220,7 @@ class ReadingClient:
         argument: str,
         value: str,
         others: Mapping[str, str] | None = None,
+        **options: Unpack[RequestOptions],
     ) -> Suggestions:
         """Ask for suggestions (completion/complete).
 
@@ -200,6 +229,10 @@ class ReadingClient:
             argument: the argument or variable that is being filled in.
             value: what was typed so far.
             others: those that are filled in already.
+            options: see :class:`~.request_options.RequestOptions`.
+
+        Raises:
+            UsageError: the meta cannot be sent.
         """
         params: JsonObject = {
             "ref": ref.wire(),
@@ -207,7 +240,8 @@ class ReadingClient:
         }
         if others:
             params["context"] = {"arguments": {**others}}
-        return (await self._plain("completion/complete", params, CompleteResult)).completion
+        asked = self._reading("completion/complete", options, params)
+        return (await self._plain(asked, CompleteResult)).completion
 
     # -- changes ------------------------------------------------------------------------------
 
@@ -218,6 +252,7 @@ class ReadingClient:
         prompts: bool = False,
         resources: bool = False,
         uris: Collection[str] = (),
+        meta: Mapping[str, object] | None = None,
     ) -> AbstractAsyncContextManager[Changes]:
         """Hear of changes, for the length of a block (subscriptions/listen).
 
@@ -229,9 +264,10 @@ class ReadingClient:
         Args:
             tools, prompts, resources: hear when the list changes.
             uris: resources of which updates are to be heard.
+            meta: members for the ``_meta`` of the request, each time that it is made.
 
         Raises:
-            UsageError: nothing is asked for, or the uris are no texts.
+            UsageError: nothing is asked for, the uris are no texts, or the meta cannot be sent.
         """
         asked = watched(tools=tools, prompts=prompts, resources=resources, uris=uris)
         settings = self._settings
@@ -241,7 +277,7 @@ class ReadingClient:
             LISTEN,
             {"notifications": asked.wire()},
             settings.declared(self._kinds),
-            {},
+            own_meta(meta),
             Listening(feed=feed),
             reads=True,
         )
@@ -285,12 +321,22 @@ class ReadingClient:
         self._cached.forget("tools/list")
         self._schemas.learn([tool])
 
-    async def _plain(
-        self, method: str, params: JsonObject, kind: type[T], fresh: bool = False
-    ) -> T:
-        outgoing = Outgoing(method, params, self._settings.declared(self._kinds), {}, reads=True)
-        result = await self._read(outgoing, fresh)
-        return read_complete(result, kind, f"{method} of {quoted(self.name)}")
+    def _reading(
+        self, method: str, options: RequestOptions, params: JsonObject | None = None
+    ) -> Outgoing:
+        settings = self._settings
+        return Outgoing(
+            method,
+            params or {},
+            settings.declared(self._kinds),
+            own_meta(options.get("meta")),
+            hearing(options, settings),
+            reads=True,
+        )
+
+    async def _plain(self, asked: Outgoing, kind: type[T], fresh: bool = False) -> T:
+        result = await self._read(asked, fresh)
+        return read_complete(result, kind, f"{asked.method} of {quoted(self.name)}")
 
     async def _read(self, outgoing: Outgoing, fresh: bool = False) -> JsonObject:
         self._check_open()

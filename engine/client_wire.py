@@ -13,11 +13,11 @@ from attrs import define, field, frozen
 
 from .call_errors import LegTimeout, ServerError, VersionMismatch
 from .conversation import server_of
-from .eras import advice
+from .eras import HANDSHAKE_REFUSED, advice
 from .errors import BUSY, UNSUPPORTED_VERSION, InvalidReply
 from .exchange import ClientTransport, Deferral, Deferred, MirroredRequest, Negotiating
 from .hearing import DEAF, Hearing
-from .jsonrpc import Failure, JsonObject, Reply, Request, Success
+from .jsonrpc import Failure, JsonObject, JsonValue, Reply, Request, Success
 from .mirrored import Mirrored
 from .protocol import (
     META_CAPABILITIES,
@@ -147,11 +147,16 @@ class Wire:
         raise self._error(reply, request.method)
 
     def _error(self, reply: Failure, method: str) -> ServerError:
-        found_out = isinstance(self.transport, Negotiating) and self.transport.negotiates
-        told = "" if self._modern or found_out else advice(method, reply.code)
+        told = "" if self._modern else self._advice(reply, method)
         error = ServerError(reply.code, reply.message, reply.data, advice=told)
         error.deferral = _deferral(reply)
         return error
+
+    def _advice(self, reply: Failure, method: str) -> str:
+        if not (isinstance(self.transport, Negotiating) and self.transport.negotiates):
+            return advice(method, reply.code)
+        refused = reply.code == UNSUPPORTED_VERSION and self._version in _supported(reply.data)
+        return HANDSHAKE_REFUSED if refused else ""
 
 
 def _deferral(reply: Failure) -> Deferral | None:
@@ -164,10 +169,14 @@ def _deferral(reply: Failure) -> Deferral | None:
 
 
 def _common_version(refusal: ServerError) -> str:
-    data = refusal.data
-    named = data.get("supported") if isinstance(data, dict) else None
-    theirs = [v for v in named if isinstance(v, str)] if isinstance(named, list) else []
+    theirs = _supported(refusal.data)
     for version in SUPPORTED_VERSIONS:
         if version in theirs:
             return version
     raise VersionMismatch(refusal, SUPPORTED_VERSIONS, theirs) from None
+
+
+def _supported(data: JsonValue) -> list[str]:
+    """The revisions that a refusal names."""
+    named = data.get("supported") if isinstance(data, dict) else None
+    return [v for v in named if isinstance(v, str)] if isinstance(named, list) else []

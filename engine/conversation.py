@@ -23,7 +23,8 @@ from .client_messages import InputRequired
 from .errors import CallError, InvalidReply, ProtocolError, UsageError, printable
 from .jsonrpc import JsonObject, JsonValue
 from .pacing import Backoff, Schedule, retry_hint
-from .protocol import COMPLETE, INPUT_REQUIRED, META_SERVER, structure
+from .protocol import COMPLETE, INPUT_REQUIRED, META_SERVER
+from .structuring import structure
 
 R = TypeVar("R")
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .errors import INVALID_REQUEST, METHOD_NOT_FOUND
+from .errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 from .protocol import SUPPORTED_VERSIONS
 
 _SERVER_ERROR: Final = -32000
@@ -16,6 +16,9 @@ _SERVER_ERROR: Final = -32000
 _CODES: Final = frozenset({INVALID_REQUEST, _SERVER_ERROR})
 _OLDER: Final = f"a revision of the protocol before {SUPPORTED_VERSIONS[-1]}"
 _HOW: Final = 'open the client in mode="auto"'
+
+HANDSHAKE_REFUSED: Final = f" (it refuses the handshake of earlier revisions: {_HOW})"
+"""What it means that a server refuses a client, and names the revision that the client speaks."""
 
 
 def advice(method: str, code: int) -> str:
@@ -27,6 +30,8 @@ def advice(method: str, code: int) -> str:
         return f" (the server speaks {_OLDER}, for it does not know server/discover: {_HOW})"
     if code == METHOD_NOT_FOUND:
         return f" (it has nothing of that kind, or speaks only {_OLDER}: {_HOW})"
-    if code in _CODES:
+    # Of a call, the parameters can be wrong whichever revision the server speaks.
+    of_us = code == INVALID_PARAMS and method.endswith(("/list", "/discover"))
+    if of_us or code in _CODES:
         return f" (it may be that the server speaks only {_OLDER}: {_HOW})"
     return ""

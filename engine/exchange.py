@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 from attrs import define, field, frozen
 
 from .errors import CallError, WorldError, printable
-from .jsonrpc import Failure, Notification, Reply, Request, dumps
+from .jsonrpc import Failure, Notification, Reply, Request, Success, dumps
 from .limits import Limits
 from .mirrored import Mirrored
 
@@ -192,6 +192,19 @@ class HoldingOpen(Protocol):
 
     def abandon(self, state: str) -> None:
         """Nobody will come back with this state. A state of another's is none of its business."""
+        ...
+
+
+AnswerRoots: TypeAlias = Callable[[Request], Awaitable[Success | Failure]]
+"""Answers a ``roots/list`` of a server; it raises nothing but its cancellation."""
+
+
+@runtime_checkable
+class AskedForRoots(Protocol):
+    """A client's transport whose server may ask for the client's roots outside of any call."""
+
+    def answer_roots(self, answer: AnswerRoots) -> None:
+        """Have them told so. Where nobody says this, there are none to be told."""
         ...
 
 

@@ -18,9 +18,11 @@ from typing import Final
 import trio
 
 from .errors import INVALID_PARAMS, CallError, InvalidReply, UsageError
-from .exchange import OnNotification, TransportLost
+from .exchange import AnswerRoots, OnNotification, TransportLost
 from .handshake_client_calls import OpenCall
 from .handshake_client_changes import Subscriptions
+from .handshake_client_links import STATE, asking_links, not_agreed
+from .handshake_client_roots import RootsAsked
 from .handshake_client_session import Session
 from .handshake_client_shared import Shared
 from .handshake_client_words import declared_kinds, meta_of
@@ -56,7 +58,7 @@ class OlderTransport:
         link: makes the link of one session.
         nursery: runs what is open.
         open_seconds: see :data:`OPEN_SECONDS`.
-        limits: of these, ``questions`` that one call may have pending.
+        limits: of these, ``questions`` that one call, or none, may have pending.
         declared: capabilities besides those of the first request.
     """
 
@@ -80,6 +82,7 @@ class OlderTransport:
         self._session: Session | None = None
         self._subscriptions: Subscriptions | None = None
         self._parked: dict[str, OpenCall] = {}
+        self._roots: AnswerRoots | None = None
         self._closed = False
         self._tag = secrets.token_hex(4)
         self._numbers = itertools.count(1)
@@ -109,22 +112,22 @@ class OlderTransport:
             raise TransportLost(error.reason, sent=False, detail=error.detail) from None
 
     async def _begin(self, request: Request) -> Session | Failure:
-        session = Session(self._link(), self._new_id)
+        roots = RootsAsked(self._nursery, self._roots, self._most)
+        session = Session(self._link(), self._new_id, roots)
         await self._nursery.start(session.live)
-        refusal: Failure | None = None
         agreed = False
         try:
             refusal = await session.greet(request, self._declared)
-            agreed = refusal is None
-        except InvalidReply:
-            await session.link.end()
-            raise
+            if refusal is not None:
+                return refusal
+            # Many servers ask for roots at the next word.
+            await self._nursery.start(session.attend)
+            await session.begin()
+            agreed = True
         finally:
             if not agreed:
                 session.lose(SessionLost(f"The handshake with {self.name} failed"))
-        if refusal is not None:
-            return refusal
-        await self._nursery.start(session.attend)
+                await session.link.end()  # the server may have begun it
         self._session = session
         self._subscriptions = Subscriptions(session, self._nursery)
         return session
@@ -142,6 +145,7 @@ class OlderTransport:
         session = self._session
         if session is None or session.lost is not None:
             return
+        session.roots.close()
         for call in session.calls:
             call.give_up()
         with trio.move_on_after(_ENDING) as scope:
@@ -168,9 +172,14 @@ class OlderTransport:
         return await self._once(request, on_notification)
 
     async def _once(self, request: Request, on_notification: OnNotification) -> Reply:
+        self._check_open()
         state = request.params.get("requestState")
-        if state is not None:
-            self._check_open()
+        if state == STATE:
+            refusal = not_agreed(request)
+            if refusal is not None:
+                await trio.lowlevel.checkpoint()
+                return refusal
+        elif state is not None:
             return await self._resume(request, state, on_notification)
         session = await self.greet(request)
         if isinstance(session, Failure):
@@ -209,7 +218,7 @@ class OlderTransport:
             server=session.agreed.info,
             post=session.post,
             hand_back=session.asked,
-            say=session.link.say,
+            say=session.say,
         )
         self._check_open()
         self._nursery.start_soon(self._carry, session, call)
@@ -226,7 +235,10 @@ class OlderTransport:
         self, call: OpenCall, request: Request, on_notification: OnNotification
     ) -> Reply:
         reply = await call.leg(request, on_notification)
-        handle = reply.result.get("requestState") if isinstance(reply, Success) else None
+        if isinstance(reply, Failure):
+            asking = asking_links(reply, self._most, call.server) if "url" in call.kinds else None
+            return asking or reply
+        handle = reply.result.get("requestState")
         if isinstance(handle, str):
             self._parked[handle] = call
         return reply
@@ -255,6 +267,13 @@ class OlderTransport:
         call = self._parked.pop(state, None)
         if call is not None:
             call.give_up()
+
+    def answer_roots(self, answer: AnswerRoots) -> None:
+        """Have the roots told that a server asks for outside of any call.
+
+        It holds for the sessions that are begun later.
+        """
+        self._roots = answer
 
 
 def reads(request: Request) -> bool:

@@ -143,12 +143,8 @@ class Subscriptions:
     async def _unsubscribe(self, uri: str) -> None:
         try:
             await self._ask(UNSUBSCRIBE, uri)
-        except CallError as error:
-            _log.info("%s was not told of the end of a subscription: %s", self._name, error)
-
-    @property
-    def _name(self) -> str:
-        return self.session.link.name
+        except Exception as error:  # noqa: BLE001  # what gives a token may raise anything
+            self.session.untold("The end of a subscription", error)
 
 
 def _watched(granted: Filter) -> Watched:

@@ -19,6 +19,7 @@ from .call_errors import Kind
 from .errors import INVALID_PARAMS, CallError, ProtocolError
 from .exchange import OnNotification, TransportLost
 from .handshake_client_calls import OpenCall
+from .handshake_client_roots import RootsAsked
 from .handshake_client_words import (
     CANCELLED,
     LOG,
@@ -29,7 +30,7 @@ from .handshake_client_words import (
     older,
     question_kind,
 )
-from .handshake_link import HandshakeLink
+from .handshake_link import HandshakeLink, SessionLost
 from .handshake_versions import INITIALIZE
 from .jsonrpc import Failure, JsonObject, Notification, Reply, Request, RequestId, Success, failure
 from .protocol import LOG_LEVELS, LogLevel
@@ -65,6 +66,7 @@ class Session:
     Attributes:
         link: carries it.
         new_id: gives an id for a request of the session's own.
+        roots: those that the server asks for outside of any call.
         agreed: what was agreed on; there is nothing before the handshake.
         lost: why it is over, once it is.
         watching: hear the changes that the server tells of, and that there will be no more.
@@ -73,6 +75,7 @@ class Session:
 
     link: HandshakeLink
     new_id: Callable[[], RequestId]
+    roots: RootsAsked
     agreed: Agreed = field(init=False)
     lost: CallError | None = field(default=None, init=False)
     watching: list[Watching] = field(factory=list[Watching], init=False)
@@ -98,14 +101,14 @@ class Session:
             async for answer in self._said:
                 try:
                     with trio.move_on_after(SAYING):
-                        await self.link.say(answer)
-                except CallError as error:
-                    _log.info("An answer did not reach %s: %s", self.link.name, error)
+                        await self.say(answer)
+                except Exception as error:  # noqa: BLE001  # what gives a token may raise anything
+                    self.untold("An answer", error)
 
     async def greet(self, request: Request, declared: JsonObject) -> Failure | None:
-        """Begin the session in the name of whoever sends this request; the server's refusal.
+        """Agree on a session in the name of whoever sends this request; the server's refusal.
 
-        ``declared`` is what its client declares besides.
+        ``declared`` is what its client declares besides. :meth:`begin` is next.
 
         Raises:
             TransportLost, InvalidReply: there is none now.
@@ -116,8 +119,15 @@ class Session:
             return reply
         self.agreed = Agreed.read(reply.result, self.link.name)
         self.link.begun(self.agreed.version)
-        await self.link.say(Notification(INITIALIZED, {}))
         return None
+
+    async def begin(self) -> None:
+        """Tell the server that it may begin to ask.
+
+        Raises:
+            TransportLost, InvalidReply: it was not told.
+        """
+        await self.say(Notification(INITIALIZED, {}))
 
     async def attend(self, *, task_status: trio.TaskStatus[None]) -> None:
         """Hear what belongs to no request; it raises nothing."""
@@ -126,6 +136,24 @@ class Session:
                 await self.link.attend(self.hear, self.asked, task_status=task_status)
             except CallError as error:
                 self.lose(error)
+
+    async def say(self, message: Notification | Success | Failure) -> None:
+        """Send what has no reply.
+
+        Raises:
+            TransportLost, InvalidReply: as the link; a session that is lost is over.
+        """
+        try:
+            await self.link.say(message)
+        except SessionLost as error:
+            self.lose(error)
+            raise
+
+    def untold(self, what: str, error: Exception) -> None:
+        """Note that something did not reach the server, which nobody waits for."""
+        # The text of another error is the program's own, and may hold a secret.
+        why = error if isinstance(error, CallError) else type(error).__name__
+        _log.info("%s did not reach %s: %s", what, self.link.name, why)
 
     async def settled(self) -> None:
         """Wait until no call is open."""
@@ -138,6 +166,7 @@ class Session:
             self.lost = error
             for watching in self.watching:
                 watching.lose(error)
+        self.roots.close()
         self._answering.cancel()
         self._attending.cancel()
 
@@ -219,8 +248,10 @@ class Session:
             for ear in [*self._ears]:
                 ear(notification)
         elif notification.method == CANCELLED:
+            id = notification.params.get("requestId")
+            self.roots.withdraw(id)
             for call in self.calls:
-                call.withdraw(notification.params.get("requestId"))
+                call.withdraw(id)
         else:
             for watching in self.watching:
                 watching.hear(notification)
@@ -229,9 +260,9 @@ class Session:
         """Take a request of the server's.
 
         A question goes to the call that it came with. Where the transport does not say which
-        that is, or that call takes no such question, it goes to the oldest one that does and has
-        none unanswered: a call that waits for an answer seldom asks again. Failing that, to the
-        oldest one that does.
+        that is, or that call takes no such question, the client's roots are told in no call's
+        name, and all else goes to the oldest one that takes it and has none unanswered: a call
+        that waits for an answer seldom asks again. Failing that, to the oldest one that does.
         """
         if request.method == "ping":
             self.post(Success(request.id, {}))
@@ -243,6 +274,8 @@ class Session:
             return
         if source is not None and source.takes(kind):
             source.ask(request, ours=True)
+        elif kind == "roots" and self.roots.known:
+            self.roots.ask(request, self.post)
         elif takers := [call for call in self.calls if call.takes(kind)]:
             call = next((call for call in takers if not call.pending), takers[0])
             call.ask(request, ours=len(self.calls) == 1)

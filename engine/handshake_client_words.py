@@ -88,9 +88,9 @@ class Agreed:
     def completed(self, result: JsonObject) -> JsonObject:
         """A result with what every one of this revision has."""
         completed: JsonObject = {"resultType": COMPLETE, **result}
-        meta = result.get("_meta", {})
-        if self.info and isinstance(meta, dict):
-            completed["_meta"] = {META_SERVER: self.info, **meta}
+        meta = result.get("_meta")
+        if self.info and (meta is None or isinstance(meta, dict)):
+            completed["_meta"] = {META_SERVER: self.info, **(meta or {})}
         return completed
 
     def has(self, capability: str, setting: str | None = None) -> bool:

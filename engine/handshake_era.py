@@ -11,7 +11,6 @@ basic/transports/stdio and basic/transports/streamable-http, "Backward Compatibi
 from __future__ import annotations
 
 import secrets
-from collections import OrderedDict
 from typing import Final, Literal, TypeAlias, cast, get_args
 
 import trio
@@ -29,6 +28,7 @@ from .errors import (
     UsageError,
 )
 from .exchange import (
+    AnswerRoots,
     ClientTransport,
     Deferred,
     FullyNamed,
@@ -38,6 +38,7 @@ from .exchange import (
 )
 from .handshake_client import DISCOVER, OPEN_SECONDS, OlderTransport, reads
 from .handshake_client_shared import Shared
+from .handshake_eras_known import Era, forget, recall, remember
 from .handshake_link import SpeaksOlder, WithStatus
 from .handshake_versions import HANDSHAKE_VERSIONS
 from .jsonrpc import Failure, JsonObject, Notification, Reply, Request, Success
@@ -55,8 +56,6 @@ MODERN: Final[Mode] = "2026-07-28"
 PROBE_SECONDS: Final = 5.0
 """Seconds for ``server/discover``; some servers of earlier revisions say nothing to it at all."""
 
-Era: TypeAlias = Literal["modern", "older"]
-
 _MODERN_CODES: Final = frozenset({UNSUPPORTED_VERSION, MISSING_CAPABILITY, HEADER_MISMATCH})
 """Errors that no server of an earlier revision sends."""
 
@@ -65,14 +64,6 @@ _AMBIGUOUS: Final = frozenset({METHOD_NOT_FOUND, INVALID_PARAMS})
 
 _ABOUT_US: Final = frozenset({401, 402, 403, 407, 408, 413, 429})
 """Statuses that are about this client or this request, whichever revision the server speaks."""
-
-_MOST_REMEMBERED: Final = 1000
-_remembered: Final[OrderedDict[bytes, Era]] = OrderedDict()
-
-
-def forget_eras() -> None:
-    """Forget what servers have turned out to be."""
-    _remembered.clear()
 
 
 def check_mode(mode: Mode, prior: Discovery | None) -> None:
@@ -196,6 +187,10 @@ class EraTransport:
         """See :class:`~.exchange.HoldingOpen`."""
         self._older.abandon(state)
 
+    def answer_roots(self, answer: AnswerRoots) -> None:
+        """See :class:`~.exchange.AskedForRoots`."""
+        self._older.answer_roots(answer)
+
     async def exchange(self, request: Request, on_notification: OnNotification) -> Reply:
         """Send a request and wait for its reply, in the server's own revision.
 
@@ -256,15 +251,15 @@ class EraTransport:
         try:
             reply = await self._inner.exchange(request, on_notification)
         except InvalidReply as error:
-            self._forget()
-            if not _did_nothing(error):
+            self._doubt()
+            if self._shown_modern or not _did_nothing(error):
                 raise
-            other = await self._otherwise(request, on_notification, error)
+            other = await self._after(request, on_notification, error)
             if other is None:
                 raise
             return other
         except BaseException:
-            self._forget()
+            self._doubt()
             raise
         if isinstance(reply, Success):
             if "resultType" in reply.result:
@@ -273,24 +268,28 @@ class EraTransport:
         if reply.code in _MODERN_CODES:
             self._decide(_verdict(reply), sure=_verdict(reply) == "modern")
             return reply if self._sure else await self._as_older(request, on_notification)
-        if isinstance(reply, Deferred) or reply.code == BUSY:
+        if self._shown_modern or isinstance(reply, Deferred) or reply.code == BUSY:
             return reply
-        return await self._after(request, on_notification, reply)
+        return await self._after(request, on_notification, reply) or reply
+
+    @property
+    def _shown_modern(self) -> bool:
+        return self._sure and self._era == "modern"
 
     async def _after(
-        self, request: Request, on_notification: OnNotification, reply: Failure
-    ) -> Reply:
-        """Go on after an error that does not say by itself which revision the server speaks."""
-        telling = _did_nothing(reply) and reply.code not in _AMBIGUOUS
-        if request.method != DISCOVER and not telling:
+        self, request: Request, on_notification: OnNotification, refused: Failure | CallError
+    ) -> Reply | None:
+        """Go on after a refusal, which does not say by itself which revision the server speaks;
+        None where it is to stand."""
+        if not _is_telling(request, refused):
             try:
                 era = await self._asked(request)
             except CallError:
-                return reply
+                return None
             if era == "modern":
                 self._decide("modern", sure=True)
-                return reply
-        return await self._otherwise(request, on_notification, reply) or reply
+                return None
+        return await self._otherwise(request, on_notification, refused)
 
     async def _otherwise(
         self, request: Request, on_notification: OnNotification, refused: Failure | CallError
@@ -312,10 +311,10 @@ class EraTransport:
     # -- as an older one ------------------------------------------------------------------------
 
     async def _as_older(self, request: Request, on_notification: OnNotification) -> Reply:
-        refusal = None if self._sure else await self._refusal(request)
+        refusal = await self._refusal(request) if self._auto else None
         if refusal is None:
             return await self._older.exchange(request, on_notification)
-        # It may be one of this revision that took its time to start, or that was replaced.
+        # It may be one of this revision that took its time to start, or that came in its place.
         self._forget()
         if await self._asked(request) == "modern":
             self._decide("modern", sure=True)
@@ -347,19 +346,33 @@ class EraTransport:
         return home_of(self._inner) if isinstance(self._inner, FullyNamed) else None
 
     def _recalled(self) -> Era | None:
-        return None if self._key is None else _remembered.get(self._key)
+        return None if self._key is None else recall(self._key)
 
     def _remember(self) -> None:
         if self._key is not None and self._era is not None:
-            _remembered[self._key] = self._era
-            _remembered.move_to_end(self._key)
-            if len(_remembered) > _MOST_REMEMBERED:
-                _remembered.popitem(last=False)
+            remember(self._key, self._era)
+
+    def _doubt(self) -> None:
+        """A request failed; what others have found out meanwhile stands."""
+        if not self._sure:
+            self._forget()
 
     def _forget(self) -> None:
         self._era, self._sure = None, False
         if self._key is not None:
-            _remembered.pop(self._key, None)
+            forget(self._key)
+
+
+def _is_telling(request: Request, refused: Failure | CallError) -> bool:
+    """Whether asking for the server's revision would say no more than this refusal does.
+
+    What is no JSON-RPC at all may come from whatever stands before the server.
+    """
+    if not isinstance(refused, Failure):
+        return False
+    return request.method == DISCOVER or (
+        _did_nothing(refused) and refused.code not in _AMBIGUOUS
+    )
 
 
 def _did_nothing(refusal: object) -> bool:

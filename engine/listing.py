@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from typing import Generic, TypeAlias, TypeVar
+
+from attrs import define, field
 
 from .call_errors import ServerError
 from .errors import INVALID_PARAMS, InvalidReply
@@ -27,7 +29,7 @@ class Listing(Generic[T]):
     """The items of a list: ``await`` it for all of them, or take them by ``async for``.
 
     A page is asked for when its first item is wanted. What changes at the server meanwhile may
-    show or not. A listing is used once.
+    show or not. Each ``await`` and each ``async for`` goes through the list from its beginning.
 
     Raises, as it goes:
         InvalidReply: the pages lead back to each other, or hold more than limit ``listed``.
@@ -52,40 +54,50 @@ class Listing(Generic[T]):
         self._most = limits.listed
         self._what = what
         self._forget = forget
-        self._taken = False
-        self._outdated = False
-        self._rewind()
-
-    def _rewind(self) -> None:
-        self._left = self._most
-        self._items: deque[T] = deque()
-        self._cursor: str | None = None
-        self._seen: set[bytes] = set()
-        self._over = False
 
     def __await__(self) -> Generator[None, None, list[T]]:
         """All items, in the server's order."""
         return self._all().__await__()
 
     async def _all(self) -> list[T]:
-        begun = self._taken
+        items = self._from_the_beginning()
         try:
-            return [item async for item in self]
+            return [item async for item in items]
         except ServerError:
-            if begun or not self._outdated:
+            if not items.outdated:
                 raise
-        self._rewind()
         return [item async for item in self]
 
-    def __aiter__(self) -> Listing[T]:
-        return self
+    def __aiter__(self) -> AsyncIterator[T]:
+        return self._from_the_beginning()
+
+    def _from_the_beginning(self) -> _Items[T]:
+        return _Items(self._fetch, self._forget, self._what, self._most)
+
+
+@define(eq=False)
+class _Items(AsyncIterator[T]):
+    """One way through a list.
+
+    Attributes:
+        outdated: whether the page that could not be had lay behind one that was kept.
+    """
+
+    _fetch: Fetch[T]
+    _forget: Callable[[], bool]
+    _what: str
+    _left: int
+    outdated: bool = field(default=False, init=False)
+    _items: deque[T] = field(factory=deque[T], init=False)
+    _cursor: str | None = field(default=None, init=False)
+    _seen: set[bytes] = field(factory=set[bytes], init=False)
+    _over: bool = field(default=False, init=False)
 
     async def __anext__(self) -> T:
         while not self._items:
             if self._over:
                 raise StopAsyncIteration
             await self._turn()
-        self._taken = True
         return self._items.popleft()
 
     async def _turn(self) -> None:
@@ -109,7 +121,7 @@ class Listing(Generic[T]):
             # The cursor may come from a page that was kept for longer than it held (server/
             # utilities/caching, "Interaction with Pagination").
             if refusal.code == INVALID_PARAMS and self._cursor is not None:
-                self._outdated = self._forget()
+                self.outdated = self._forget()
             raise
 
 

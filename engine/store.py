@@ -18,11 +18,12 @@ import trio
 from attrs import frozen
 
 from .call_errors import UnreadableDump
-from .client import Client, HearOptions
+from .client import Client
 from .driver import Conversation
 from .errors import UsageError
 from .jsonrpc import DEFAULT_LIMITS
 from .limits import Limits
+from .request_options import LoadOptions
 from .store_errors import AnswerUncertain, ConversationGone
 from .store_keeping import Keeper
 from .store_memory import MemoryShelf
@@ -177,7 +178,7 @@ class ConversationStore:
         *,
         again: bool = False,
         moved: bool = False,
-        **options: Unpack[HearOptions],
+        **options: Unpack[LoadOptions],
     ) -> AsyncGenerator[Conversation[Any]]:
         """Go on with a conversation that nobody else is at, for the length of a block.
 

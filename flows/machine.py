@@ -110,14 +110,10 @@ class FlowMachine:
 
 
 @lru_cache(maxsize=1024)
-def _key_of(tag: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", tag).lower()
-
-
-def _own_keys(state: type[Asking[Any]], count: int) -> list[str]:
+def _own_keys(state: type[Asking[Any]], count: int) -> tuple[str, ...]:
     """The keys of a state's questions, made from its tag."""
-    key = _key_of(tag_of(state))
-    return [key] if count == 1 else [f"{key}_{number}" for number in range(1, count + 1)]
+    key = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", tag_of(state)).lower()
+    return (key,) if count == 1 else tuple(f"{key}_{n}" for n in range(1, count + 1))
 
 
 def _forms_of(state: type[Asking[Any]]) -> Iterator[tuple[str, type]]:

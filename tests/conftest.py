@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from antiphon.engine.handshake_era import forget_eras
+from antiphon.engine.handshake_eras_known import forget_eras
 
 # What every test's servers send is validated.
 pytest_plugins = ["tests.wire.watching"]

@@ -21,7 +21,8 @@ SamplingMessage SamplingReply SamplingRequest SchemaUnusable SealingError Server
 StoreError StoreUnusable StoredCall Structured TemplateRef Text Together ToolAnnotations ToolError
 TransportLost UnreadableDump Uri UrlRequest UsageError VersionMismatch Waiting Watched WorldError
 all_of assistant choice_of connect_client flow_of generate_key header http_app open_child
-open_client open_http open_lines open_memory open_store run_stdio serve_lines serve_stdio user walk
+open_client open_http open_lines open_memory open_store open_transport run_stdio serve_lines
+serve_stdio user walk
 """.split()  # noqa: SIM905  # a list that is read and compared in review
 
 
@@ -48,3 +49,9 @@ _LATE = ["httpx2", "hypercorn", "questionary", "rich", "h11", "zoneinfo", "antip
 def test_a_server_author_does_not_wait_for(module: str) -> None:
     program = f"import sys, antiphon; antiphon.run_stdio; sys.exit({module!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_star_stands_for_all_of_them() -> None:
+    room: dict[str, object] = {}
+    exec("from antiphon import *", room)
+    assert sorted(room.keys() - {"__builtins__"}) == sorted(NAMES)

@@ -10,11 +10,11 @@ from typing import Any, Final, TypeAlias
 import trio
 
 from ..engine.call_errors import Kind
-from ..engine.client import CallOptions as EngineOptions
 from ..engine.client import Client
 from ..engine.client_messages import Tool
 from ..engine.driver import Conversation
 from ..engine.errors import UsageError
+from ..engine.request_options import CallOptions as EngineOptions
 from .cli_answers import Answers
 from .cli_asking import Asker
 from .cli_exits import Exit

@@ -9,7 +9,16 @@ import trio
 from attrs import define, field
 
 from ..engine.client_carriers import CARRIERS
-from ..engine.exchange import ClientTransport, HoldingOpen, Mirroring, OnNotification, TransportLost
+from ..engine.exchange import (
+    AnswerRoots,
+    AskedForRoots,
+    ClientTransport,
+    HoldingOpen,
+    Mirroring,
+    OnNotification,
+    TransportLost,
+)
+from ..engine.handshake_link import META_OPEN_CALL
 from ..engine.jsonrpc import (
     Failure,
     JsonObject,
@@ -18,6 +27,7 @@ from ..engine.jsonrpc import (
     Reply,
     Request,
     RequestId,
+    Success,
     write_message,
 )
 from .cli_text import one_line
@@ -119,6 +129,7 @@ class TracedTransport:
         self._inner = inner
         self._trace = trace
         self._under_way: dict[RequestId, Leg] = {}
+        self._open: dict[str, int] = {}
         if isinstance(inner, SpeaksHttp):
             inner.on_status = self._began
         self.name = inner.name
@@ -135,9 +146,15 @@ class TracedTransport:
         if isinstance(self._inner, HoldingOpen):
             self._inner.abandon(state)
 
+    def answer_roots(self, answer: AnswerRoots) -> None:
+        """Have roots told as the inner one does."""
+        if isinstance(self._inner, AskedForRoots):
+            self._inner.answer_roots(answer)
+
     async def exchange(self, request: Request, on_notification: OnNotification) -> Reply:
         """Exchange as the inner one does, and tell of it."""
         leg = self._under_way[request.id] = self._trace.begun(request)
+        leg.status = self._open.pop(str(request.params.get("requestState")), None)
         try:
             reply = await self._inner.exchange(request, leg.hearing(on_notification))
         except BaseException as error:
@@ -146,7 +163,16 @@ class TracedTransport:
         finally:
             del self._under_way[request.id]
         leg.replied(reply)
+        self._keep(leg, reply)
         return reply
+
+    def _keep(self, leg: Leg, reply: Reply) -> None:
+        """Where a call stays open, what comes of its next leg is a part of the same answer."""
+        result = reply.result if isinstance(reply, Success) else {}
+        state, meta = result.get("requestState"), result.get("_meta")
+        stays_open = isinstance(meta, dict) and META_OPEN_CALL in meta
+        if stays_open and isinstance(state, str) and leg.status is not None:
+            self._open[state] = leg.status
 
     def _began(self, request: Request, status: int) -> None:
         if (leg := self._under_way.get(request.id)) is not None:

@@ -98,10 +98,12 @@ def run_watch(options: WatchOptions, *, debug: bool = False) -> int:
 
 async def _watch(options: WatchOptions, screen: Screen) -> int:
     connection = options.connection
-    wanted = {name: name in options.lists for name in _LISTS}
+    tools, prompts, resources = (name in options.lists for name in _LISTS)
     async with connected(connection, screen) as client:
         with deadline(connection.deadline):
-            async with client.subscribe(**wanted, uris=options.uris) as changes:
+            async with client.subscribe(
+                tools=tools, prompts=prompts, resources=resources, uris=options.uris
+            ) as changes:
                 _announce(changes, screen, one_line(client.name))
                 if not changes.honoured.wire():
                     return Exit.PROTOCOL

@@ -24,6 +24,8 @@ from ..engine.jsonrpc import JsonObject
 from ..engine.limits import Limits
 
 if TYPE_CHECKING:
+    import httpx2
+
     from .http_client import Token
 
 Target: TypeAlias = str | Sequence[str] | RequestHandler | ClientTransport
@@ -34,6 +36,8 @@ class HttpOptions(TypedDict, total=False):
 
     headers: Mapping[str, str] | None
     token: Token | None
+    client: httpx2.AsyncClient | None
+    connect_timeout: float
 
 
 class ChildOptions(TypedDict, total=False):
@@ -42,6 +46,8 @@ class ChildOptions(TypedDict, total=False):
     env: Mapping[str, str] | None
     cwd: str | os.PathLike[str] | None
     stderr: Callable[[str], None] | None
+    close_timeout: float
+    terminate_timeout: float
 
 
 class EraOptions(TypedDict, total=False):
@@ -88,8 +94,8 @@ async def open_client(
             is split as a shell would; a server object in this process; or a transport, which
             stays its owner's to close.
         options: how the client behaves, see :class:`~antiphon.engine.client_options.Settings`;
-            for a URL ``headers`` and ``token``; for a command ``env``, ``cwd`` and ``stderr``;
-            for servers of earlier revisions, see :class:`EraOptions`.
+            for a URL, see :class:`HttpOptions`; for a command, see :class:`ChildOptions`; for
+            servers of earlier revisions, see :class:`EraOptions`.
 
     Raises:
         UsageError: the target is none of these, or an option does not fit it.

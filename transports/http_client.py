@@ -18,7 +18,7 @@ from base64 import b64encode
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 import httpx2
 import trio
@@ -31,7 +31,8 @@ from ..engine.limits import Limits
 from ..engine.mirrored import PREFIX
 from .headers import metadata_headers
 from .http_answer import Answer, quoted
-from .http_older import OlderHttp, Opened, RawHeaders
+from .http_causes import cause_of
+from .http_older import OlderHttp, OnStatus, Opened, RawHeaders
 from .http_steps import Handshake
 from .mirrored_headers import mirrored_headers
 
@@ -169,14 +170,14 @@ class HttpTransport:
         mirrors: arguments that a tool marks are repeated in headers.
         probes: the server's revision shows in the answer to any request.
         closed: whether :func:`open_http` has ended.
-        on_status: is told the HTTP status of each answer when its head has come; never raises.
+        on_status: is told the HTTP status of each answer, whichever revision it is of.
     """
 
     name: str
     mirrors: bool = field(default=True, init=False, repr=False)
     probes: bool = field(default=False, init=False, repr=False)
     closed: bool = field(default=False, init=False, repr=False)
-    on_status: Callable[[Request, int], None] = field(default=_unheard, init=False, repr=False)
+    on_status: OnStatus = field(default=_unheard, init=False, repr=False)
     _url: httpx2.URL = field(alias="url", repr=False)
     _headers: RawHeaders = field(alias="headers", repr=False)
     _ask_token: Callable[[], Awaitable[str]] | None = field(alias="ask_token", repr=False)
@@ -211,7 +212,10 @@ class HttpTransport:
 
     def older(self) -> OlderHttp:
         """A link to the same address for the messages of an earlier revision: a session."""
-        return OlderHttp(self.name, self._opened, self._limits)
+        return OlderHttp(self.name, self._opened, self._limits, self._told)
+
+    def _told(self, request: Request, status: int) -> None:
+        self.on_status(request, status)  # whoever is to be told by then
 
     def close(self) -> None:
         """End what is under way: the pool would send what waits in it even after its own end."""
@@ -274,17 +278,8 @@ class HttpTransport:
         # The error itself is not chained: it may quote what the server sent, at any length.
         sent = not isinstance(error, _NOT_SENT)
         what = "The connection broke before the reply of" if sent else "There is no connection to"
-        detail = quoted(_root_of(error), request)
+        detail = quoted(cause_of(error, self._connect_timeout), request)
         return TransportLost(f"{what} {self.name}", sent=sent, detail=detail)
-
-
-def _root_of(error: BaseException) -> str:
-    """What the operating system said, beneath the layers that passed it on."""
-    below: object = error.__cause__ or (error.args[0] if error.args else None)
-    if isinstance(below, ExceptionGroup):
-        # One error for each address of the host; they are mostly alike.
-        below = cast("ExceptionGroup[Exception]", below).exceptions[0]
-    return _root_of(below) if isinstance(below, Exception) else str(error)
 
 
 # -- what is sent -----------------------------------------------------------------------------

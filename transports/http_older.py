@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from typing import Final, Protocol, TypeAlias
 
@@ -43,6 +43,8 @@ _log = logging.getLogger(__name__)
 
 RawHeaders: TypeAlias = list[tuple[bytes, bytes]]
 Opened: TypeAlias = tuple[httpx2.Request, httpx2.Response]
+OnStatus: TypeAlias = Callable[[Request, int], None]
+"""Is told the HTTP status of the answer to a request when its head has come; never raises."""
 
 CALLS: Final = 80
 """Exchanges under way at a time. Each may hold one of a pool's 100 connections for as long as a
@@ -108,6 +110,7 @@ class OlderHttp:
     name: str
     _open: Open = field(repr=False)
     _limits: Limits = field(repr=False)
+    _on_status: OnStatus = field(repr=False)
     _session: _Session = field(factory=_Session, init=False, repr=False)
     _room: trio.Semaphore = field(factory=lambda: trio.Semaphore(CALLS), init=False, repr=False)
     _listening: trio.CancelScope = field(factory=trio.CancelScope, init=False, repr=False)
@@ -159,6 +162,7 @@ class OlderHttp:
         self, session: _Session, request: Request, hearing: Hearing, cursor: Cursor
     ) -> Reply:
         async with self._open("POST", session.headers(), write_message(request)) as opened:
+            self._on_status(request, opened[1].status_code)
             if request.method == INITIALIZE:
                 await self._begin(opened[1])
             return await self._answer(opened, session, request.id, hearing, cursor).reply()
@@ -232,6 +236,7 @@ class OlderHttp:
             SessionLost, TransportLost, BadStatus, InvalidReply, UsageError: as for
                 :meth:`exchange`; there is no JSON-RPC reply, but an acceptance.
         """
+        await self._settled()  # so that an answer to it finds its way
         await self._say(self._session, message)
 
     async def _say(self, session: _Session, message: Notification | Success | Failure) -> None:
@@ -277,7 +282,7 @@ class OlderHttp:
             except Exception as error:  # noqa: BLE001  # what gives a token may raise anything
                 self._settle(None)
                 if not _may_pass(error):
-                    self._tell(error)
+                    self._tell(session, error)
                     return
                 asked = _asked(error)
             wait = cursor.wait(asked)
@@ -286,9 +291,11 @@ class OlderHttp:
         if id is None and self._unsettled is not None:
             self._unsettled.set()
 
-    def _tell(self, error: Exception) -> None:
+    def _tell(self, session: _Session, error: Exception) -> None:
         status = error.status if isinstance(error, BadStatus) else None
-        usual = status == 405 or isinstance(error, SessionLost)
+        # Without a session many servers miss its id, or know nothing under this address.
+        none_expected = {405} if session.id is not None else {400, 404, 405}
+        usual = status in none_expected or isinstance(error, SessionLost)
         why = type(error).__name__ if status is None else f"HTTP {status}"
         level = logging.DEBUG if usual else logging.WARNING
         _log.log(level, "%s gives no stream for what belongs to no request: %s", self.name, why)

@@ -220,6 +220,10 @@ class LineTransport:
         """From now on the server sends requests too; progress alone finds its request by itself."""
         self._older = (on_notification, on_request)
 
+    def take_own(self) -> None:
+        """From now on it is a server of this revision again."""
+        self._older = None
+
     async def say(self, message: Notification | Success | Failure) -> None:
         """Send what has no reply."""
         line = write_message(message)

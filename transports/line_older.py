@@ -90,7 +90,9 @@ class LineLink:
         """Lines do not say which revision they are in."""
 
     async def end(self) -> None:
-        """The end of the stream says it."""
+        """The end of the stream says it. Whoever goes on with it may speak this revision."""
+        if self._wire is not None:
+            self._wire.take_own()
         await trio.lowlevel.checkpoint()
 
     def _living(self) -> LineTransport:

@@ -30,6 +30,15 @@ UP, DOWN, ENTER, ESC, SPACE = "\x1b[A", "\x1b[B", "\r", "\x1b", " "
 CTRL_C, CTRL_D, CTRL_Z, CLEAR = "\x03", "\x04", "\x1a", "\x15"
 
 _MAIN: Final = "import sys; from antiphon.transports.cli import main; sys.exit(main())"
+WITHOUT_EXTRA: Final = """
+import sys
+for name in ("questionary", "rich", "prompt_toolkit"):
+    sys.modules[name] = None
+from antiphon.transports.cli import main
+sys.exit(main())
+"""
+"""``antiphon`` as it is without the extra ``cli``."""
+
 _SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[()][0-9A-Z]|[=>])")
 
 

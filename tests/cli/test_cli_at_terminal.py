@@ -2,7 +2,6 @@
 
 import json
 import signal
-from collections.abc import Iterator
 
 import pytest
 
@@ -14,26 +13,12 @@ from tests.cli.running import (
     ENTER,
     ESC,
     SPACE,
+    WITHOUT_EXTRA,
     Terminal,
     at_terminal,
     read_until,
     served,
-    serving,
 )
-
-_WITHOUT_EXTRA = """
-import sys
-for name in ("questionary", "rich", "prompt_toolkit"):
-    sys.modules[name] = None
-from antiphon.transports.cli import main
-sys.exit(main())
-"""
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with serving() as address:
-        yield address
 
 
 async def test_every_kind_of_field_is_filled_in(url: str) -> None:
@@ -214,12 +199,12 @@ async def test_a_dumb_terminal_is_none(url: str) -> None:
 
 
 async def test_without_the_extra_a_terminal_is_told_how_to_get_it(url: str) -> None:
-    async with at_terminal("call", url, "travel", code=_WITHOUT_EXTRA) as terminal:
+    async with at_terminal("call", url, "travel", code=WITHOUT_EXTRA) as terminal:
         done = await terminal.end()
         assert (done.status, done.out) == (2, "")
         assert "pip install 'antiphon[cli]'" in done.err
         assert done.err.count("\n") == 1
-    async with at_terminal("call", url, "travel", "--decline", code=_WITHOUT_EXTRA) as terminal:
+    async with at_terminal("call", url, "travel", "--decline", code=WITHOUT_EXTRA) as terminal:
         assert (await terminal.end()).out == "was told no\n"
 
 

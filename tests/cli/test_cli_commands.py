@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ import trio
 
 from antiphon.engine.sealing.keys import KeyRing
 from tests.cli.running import (
+    WITHOUT_EXTRA,
     Ended,
     call,
     call_at,
@@ -23,23 +24,7 @@ from tests.cli.running import (
     run,
     running,
     served,
-    serving,
 )
-
-_WITHOUT_EXTRA = """
-import sys
-for name in ("questionary", "rich", "prompt_toolkit"):
-    sys.modules[name] = None
-from antiphon.transports.cli import main
-sys.exit(main())
-"""
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    """A server over HTTP, shared: what a call does to it, no other one sees."""
-    with serving() as address:
-        yield address
 
 
 @asynccontextmanager
@@ -272,4 +257,4 @@ async def test_debug_adds_a_traceback(url: str) -> None:
 
 async def test_what_needs_no_terminal_needs_no_extra() -> None:
     for words in (["keygen"], served("list"), served("call", "count")):
-        assert (await run(*words, code=_WITHOUT_EXTRA)).status == 0
+        assert (await run(*words, code=WITHOUT_EXTRA)).status == 0

@@ -14,13 +14,6 @@ pytestmark = needs_tmux
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    """A server over HTTP, shared."""
-    with serving() as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
 def library() -> Iterator[str]:
     """The library over HTTP, shared."""
     with serving("tests.cli.library:server") as address:

@@ -1,7 +1,6 @@
 """What --trace tells of each request: names and sizes, and nothing that was said."""
 
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
@@ -20,7 +19,7 @@ from antiphon.engine.jsonrpc import (
 )
 from antiphon.transports.cli_trace import Trace, TracedTransport
 from antiphon.transports.http_answer import BadStatus
-from tests.cli.running import run, serving
+from tests.cli.running import run
 
 
 class Scripted:
@@ -117,11 +116,13 @@ def test_what_is_traced_is_the_same_server_as_before() -> None:
 # -- at the command line ----------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    """A server over HTTP, shared."""
-    with serving() as address:
-        yield address
+async def test_each_leg_at_a_server_of_an_earlier_revision_has_its_status(url: str) -> None:
+    words = ["call", url, "travel", "--trace", "--answer", "city=Rome", "--mode", "legacy"]
+    done = await run(*words)
+    assert done.status == 0
+    lines = [line.split("  ") for line in done.err.splitlines()]
+    assert [line[1] for line in lines] == ["tools/list"] * 2 + ["tools/call"] * 4
+    assert ["HTTP 200" in line for line in lines] == [False, True] * 3
 
 
 async def test_a_call_is_traced_on_standard_error(url: str) -> None:

@@ -372,10 +372,10 @@ async def test_a_cursor_that_is_refused_twice_is_an_error() -> None:
 
 async def test_an_iteration_does_not_begin_anew_by_itself() -> None:
     client, _ = client_of(page("a", cursor="1"), EXPIRED, page("b"))
-    listing = client.list_tools()
-    assert (await anext(listing)).name == "a"
+    items = aiter(client.list_tools())
+    assert (await anext(items)).name == "a"
     with pytest.raises(ServerError):
-        await anext(listing)
+        await anext(items)
     assert await tools(client) == ["b"]
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import partial
 from typing import Any
 
+import httpx2
 import pytest
 import trio
 
@@ -14,7 +18,12 @@ from antiphon.engine.errors import UsageError
 from antiphon.engine.exchange import Exchange, TransportLost
 from antiphon.engine.jsonrpc import Failure, Reply, Request, Success
 from antiphon.engine.limits import Limits
-from antiphon.transports.connect import ConnectOptions, connect_client, open_client
+from antiphon.transports.connect import (
+    ConnectOptions,
+    connect_client,
+    open_client,
+    open_transport,
+)
 from tests.client.scripted import ScriptedTransport, accept_prod, asks, done
 
 
@@ -95,6 +104,56 @@ async def test_a_url_is_a_target() -> None:
         assert "127.0.0.1" in client.name
 
 
+async def test_a_client_of_httpx2_sends_what_goes_to_a_url() -> None:
+    seen: list[httpx2.Request] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        seen.append(request)
+        body = json.loads(request.content)
+        reply = {"jsonrpc": "2.0", "id": body["id"], "result": done("hello")}
+        return httpx2.Response(200, json=reply)
+
+    async with (
+        httpx2.AsyncClient(transport=httpx2.MockTransport(answer), headers={"X-Own": "1"}) as own,
+        open_client("http://nowhere.invalid/mcp", client=own) as client,
+    ):
+        assert (await client.call_tool("t")).text == "hello"
+    assert [request.headers["x-own"] for request in seen] == ["1"]
+
+
+async def test_a_connection_takes_no_longer_than_it_may() -> None:
+    async def silent(stream: trio.SocketStream) -> None:
+        async for _ in stream:
+            pass
+
+    async with trio.open_nursery() as nursery:
+        (listener,) = await nursery.start(partial(trio.serve_tcp, silent, 0, host="127.0.0.1"))
+        port = listener.socket.getsockname()[1]
+        url = f"https://127.0.0.1:{port}/mcp"
+        async with open_client(url, connect_timeout=0.05, retry=None) as client:
+            with pytest.raises(TransportLost, match=r"connect_timeout, 0\.05 s"):
+                await client.call_tool("t")
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_child_is_given_the_time_to_end_that_it_may_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[dict[str, object]] = []
+
+    def opened(words: list[str], **options: object) -> AbstractAsyncContextManager[object]:
+        given.append(options)
+        return nullcontext(ScriptedTransport([done()]))
+
+    monkeypatch.setattr("antiphon.transports.child.open_child", opened)
+    command = ["python", "server.py"]
+    options: Any = {"close_timeout": 9.0, "terminate_timeout": 0.5}
+    async with open_transport(command, mode="2026-07-28", **options) as transport:
+        assert transport.name == "scripted"
+    (passed,) = given
+    assert passed.items() >= options.items()
+
+
 @pytest.mark.parametrize(
     ("target", "options", "told"),
     [
@@ -110,7 +169,9 @@ async def test_a_url_is_a_target() -> None:
         (object(), {}, "object is no target"),
         ("http://127.0.0.1:1/", {"env": {"A": "b"}}, "env means nothing for a URL"),
         ("http://127.0.0.1:1/", {"cwd": "/"}, "cwd means nothing for a URL"),
+        ("http://127.0.0.1:1/", {"close_timeout": 1}, "close_timeout means nothing for a URL"),
         (["python"], {"token": "x"}, "token means nothing for a command"),
+        (["python"], {"connect_timeout": 1}, "connect_timeout means nothing for a command"),
         (Region(), {"headers": {}}, "headers means nothing for a server object"),
         (ScriptedTransport(), {"env": {}}, "env means nothing for a transport"),
         (Region(), {"max_rounds": -1}, "max_rounds"),

@@ -114,6 +114,20 @@ async def test_the_end_of_a_stored_conversation_is_checked() -> None:
         await again.advance()
 
 
+@pytest.mark.parametrize("checks", [True, False])
+async def test_whoever_goes_on_says_whether_the_end_is_checked(checks: bool) -> None:
+    client, _ = await listed(
+        WEATHER, asks(state="s"), gives({}), gives({}), check_results=not checks
+    )
+    conversation = client.conversation("t")
+    await conversation.advance()
+    stored = conversation.dump()
+    left_alone, checked = (client.load(stored, check_results=on) for on in (False, True))
+    await left_alone.advance()
+    with pytest.raises(ResultInvalid):
+        await checked.advance()
+
+
 @pytest.mark.parametrize("schema", [None, WEATHER])
 async def test_what_was_not_promised_is_not_checked(schema: Any) -> None:
     client, _ = await listed(None, done())
@@ -179,7 +193,7 @@ async def test_a_list_that_was_on_its_way_when_the_tools_changed_promises_nothin
 
     client, _ = client_of(slow, gives({"new": 1}))
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(client.list_tools().__anext__)
+        nursery.start_soon(aiter(client.list_tools()).__anext__)
         await trio.testing.wait_all_tasks_blocked()
         tell(client, ListChanged("tools"))
         changed.set()

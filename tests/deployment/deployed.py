@@ -86,4 +86,4 @@ async def confirmed(port: int, call: Call[object]) -> int:
     return ME
 
 
-app = http_app(server, session_prefix=f"{os.environ.get('WORKER', 0)}-")
+app = http_app(server, session_prefix=f"{os.environ.get('WORKER', '0')}-")

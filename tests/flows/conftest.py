@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from antiphon.engine.call import Call
-from antiphon.engine.round import Round
 from antiphon.engine.outcomes import Event
+from antiphon.engine.round import Round
 from antiphon.flows.machine import FlowMachine
 
 

@@ -110,8 +110,9 @@ ANY: Final = [
     Lie("a result of another method", _only({"resultType": "complete", "value": 1})),
     *(
         Lie(name, _put(_meta=value), HAVE_META, match="_meta")
-        for name, value in _shapes("_meta", "an object")
+        for name, value in _shapes("_meta", "an object", "null")
     ),
+    Lie("_meta is null", _put(_meta=None), HAVE_META, None),
     *(
         Lie(
             name + ", where it is not read",
@@ -266,8 +267,9 @@ COMPLETE: Final = [
     ),
     *(
         Lie(name, _only({"content": [], "isError": value}), _TOOL)
-        for name, value in _shapes("the failure", "true")
+        for name, value in _shapes("the failure", "true", "null")
     ),
+    Lie("the failure is null", _put(isError=None), _TOOL, None),
     *(
         Lie(name, _only({"resultType": "complete", "messages": value}), _PROMPT)
         for name, value in _shapes("what a prompt says")
@@ -315,7 +317,13 @@ COMPLETE: Final = [
     ),
     *(
         Lie(name, _completion(hasMore=value), ("completion/complete",))
-        for name, value in _shapes("whether there are more", "true")
+        for name, value in _shapes("whether there are more", "true", "null")
+    ),
+    Lie(
+        "whether there are more is null",
+        _completion(hasMore=None),
+        ("completion/complete",),
+        None,
     ),
     *(
         Lie(name, _put(supportedVersions=value), ("server/discover",))
@@ -356,8 +364,9 @@ LISTED: Final = [
     ),
     *(
         Lie(name, _item(_with(arguments=value)), ("prompts/list",))
-        for name, value in _shapes("the arguments")
+        for name, value in _shapes("the arguments", "null")
     ),
+    Lie("the arguments are null", _item(_with(arguments=None)), ("prompts/list",), None),
     *(
         Lie(name, _item(_with(uri=value)), ("resources/list",))
         for name, value in _shapes("the uri", "a text")

@@ -9,16 +9,21 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from antiphon.engine.jsonrpc import Notification
 from antiphon.engine.limits import Limits
 from tests.http_client.scripted import Peer, Received, answer, event, failure, stream, success
 from tests.http_older.scripted import (
+    SESSION,
+    VERSION,
     Heard,
     Play,
     asked,
     attended,
+    begin,
     breaking,
     call,
     in_session,
+    initialized,
     linked,
     numbered,
     serves,
@@ -66,6 +71,29 @@ async def test_the_first_call_waits_for_it() -> None:
         assert "tools/call" not in server.names
         asked_for.set()
         await server.until("tools/call")
+
+
+async def test_the_server_may_ask_no_sooner_than_it_can() -> None:
+    """Many ask for roots at once, and lose the question where there is no stream yet."""
+    asked_for = trio.Event()
+
+    async def late(peer: Peer, received: Received) -> None:
+        await asked_for.wait()
+        await streaming(event(asked(1, "roots/list")))(peer, received)
+
+    server = serves(GET=late)
+    async with linked(server) as (link, _):
+        heard = Heard()
+        await link.exchange(begin(), heard.notification, heard.request)
+        link.begun(VERSION)
+        async with attended(link, heard) as nursery:
+            nursery.start_soon(link.say, Notification("notifications/initialized", {}))
+            await server.until("GET")
+            await wait_all_tasks_blocked(0.05)
+            assert server.names == ["initialize", "GET"]
+            asked_for.set()
+            await server.until("notifications/initialized")
+            await heard.until(1)
 
 
 async def test_the_first_call_waits_for_a_second_at_most(patient_clock: MockClock) -> None:
@@ -133,6 +161,20 @@ async def test_a_server_without_one_is_not_asked_again(
     async with in_session(server) as (link, heard), attended(link, heard):
         await trio.sleep(10_000)
     assert server.names.count("GET") == 1
+
+
+@pytest.mark.parametrize("session", [None, SESSION], ids=["no session", "session"])
+@pytest.mark.parametrize("status", [400, 404, 405, 401])
+async def test_where_none_is_to_be_expected_there_is_no_warning(
+    status: int, session: str | None, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "antiphon")
+    server = serves(initialize=initialized(session), GET=answer(status=status))
+    async with in_session(server) as (link, heard), attended(link, heard):
+        await trio.sleep(10)
+    (record,) = (record for record in caplog.records if "gives no stream" in record.message)
+    loud = status == 401 or (status == 400 and session is not None)
+    assert record.levelno == (logging.WARNING if loud else logging.DEBUG)
 
 
 @pytest.mark.parametrize("play", [answer(status=500), answer(status=409), breaking(), stream()])

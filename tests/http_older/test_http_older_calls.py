@@ -10,8 +10,20 @@ import trio
 from trio.testing import MockClock
 
 from antiphon.engine.jsonrpc import JsonObject, Request, Success
+from antiphon.transports.http_client import open_http
 from antiphon.transports.http_older import CALLS, OlderHttp
-from tests.http_client.scripted import STREAM_HEAD, Peer, Received, chunk, event, stream, success
+from tests.http_client.scripted import (
+    STREAM_HEAD,
+    Peer,
+    Received,
+    answer,
+    chunk,
+    event,
+    failure,
+    serving,
+    stream,
+    success,
+)
 from tests.http_older.scripted import (
     ACCEPTED,
     SESSION,
@@ -25,6 +37,7 @@ from tests.http_older.scripted import (
     linked,
     numbered,
     serves,
+    shake,
     silence,
     streaming,
     watched,
@@ -131,3 +144,24 @@ async def test_more_open_calls_than_connections_can_be_answered() -> None:
             await link.say(Success(heard.requests[done].id, {}))
             done += 1
     assert answered == set(range(1, number + 1))
+
+
+# -- statuses ---------------------------------------------------------------------------------
+
+
+async def test_the_status_of_each_answer_to_a_request_is_told() -> None:
+    told: list[tuple[str, object, int]] = []
+
+    def tell(request: Request, status: int) -> None:
+        told.append((request.method, request.id, status))
+
+    heard, refused = Heard(), answer(failure(2), status=400)
+    server = serves(tools_call=[stream(event(success(1))), refused])
+    async with serving(server) as http, open_http(http.url) as transport:
+        link = transport.older()
+        transport.on_status = tell
+        await shake(link, heard)
+        for id in (1, 2):
+            await link.exchange(call(id), heard.notification, heard.request)
+        await link.end()
+    assert told == [("initialize", 0, 200), ("tools/call", 1, 200), ("tools/call", 2, 400)]

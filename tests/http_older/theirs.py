@@ -11,7 +11,7 @@ import anyio
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
-from mcp.shared.exceptions import MCPDeprecationWarning
+from mcp.shared.exceptions import MCPDeprecationWarning, UrlElicitationRequiredError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types import (
     CallToolRequestParams,
@@ -19,6 +19,7 @@ from mcp_types import (
     CreateMessageRequest,
     CreateMessageRequestParams,
     CreateMessageResult,
+    ElicitRequestURLParams,
     EmptyResult,
     JSONRPCMessage,
     ListResourcesResult,
@@ -73,6 +74,7 @@ class Their:
         self.heard = anyio.Event()
         self.subscribed: list[str] = []
         self.levels: list[str] = []
+        self.visits = 0
 
     async def call(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         tools: dict[str, Callable[[Context], Awaitable[object]]] = {
@@ -84,6 +86,7 @@ class Their:
             "slow": self.slow,
             "poll": self.poll,
             "change": self.change,
+            "visit": self.visit,
         }
         return text(await tools[params.name](context))
 
@@ -137,6 +140,16 @@ class Their:
         await context.session.send_tool_list_changed()
         return "changed"
 
+    async def visit(self, context: Context) -> object:
+        del context
+        self.visits += 1
+        if self.visits == 1:
+            link = ElicitRequestURLParams(
+                message="Sign in", url="https://example.org/in", elicitation_id="an-id"
+            )
+            raise UrlElicitationRequiredError([link])
+        return "visited"
+
     async def subscribe(self, context: Context, params: SubscribeRequestParams) -> EmptyResult:
         del context
         self.subscribed.append(str(params.uri))
@@ -151,6 +164,21 @@ class Their:
         del context
         self.levels.append(params.level)
         return EmptyResult()
+
+    def server(self) -> Server[Any]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MCPDeprecationWarning)
+            return Server(  # pyright: ignore[reportDeprecated]  # for logging/setLevel
+                "Theirs",
+                version="1",
+                on_list_tools=list_tools,
+                on_call_tool=self.call,
+                on_list_resources=list_resources,
+                on_read_resource=read,
+                on_subscribe_resource=self.subscribe,
+                on_unsubscribe_resource=self.unsubscribe,
+                on_set_logging_level=self.set_level,
+            )
 
 
 async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
@@ -215,19 +243,8 @@ async def their_server(
     ``only_older`` hides the header by which the SDK tells the eras apart.
     """
     their = Their()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MCPDeprecationWarning)
-        server = Server(  # pyright: ignore[reportDeprecated]  # for logging/setLevel
-            "Theirs",
-            version="1",
-            on_list_tools=list_tools,
-            on_call_tool=their.call,
-            on_list_resources=list_resources,
-            on_read_resource=read,
-            on_subscribe_resource=their.subscribe,
-            on_unsubscribe_resource=their.unsubscribe,
-            on_set_logging_level=their.set_level,
-        )
-    app = server.streamable_http_app(json_response=json, event_store=events, retry_interval=retry)
+    app = their.server().streamable_http_app(
+        json_response=json, event_store=events, retry_interval=retry
+    )
     async with serving(_hiding_version(app) if only_older else app) as port:
         yield f"http://127.0.0.1:{port}/mcp", their

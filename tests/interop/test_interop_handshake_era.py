@@ -10,7 +10,17 @@ from typing import Any
 import pytest
 import trio
 
-from antiphon import Asked, Client, Root, SamplingReply, ServerError, open_client
+from antiphon import (
+    Accept,
+    Asked,
+    Client,
+    FormRequest,
+    Root,
+    SamplingReply,
+    ServerError,
+    UrlRequest,
+    open_client,
+)
 from antiphon.engine.changes import Change, ListChanged, ResourceUpdated
 from antiphon.engine.hearing import LogMessage
 from tests.http_older.theirs import URI, their_server
@@ -95,6 +105,20 @@ async def test_what_the_server_has_is_found(opened: Open) -> None:
             assert [resource.uri for resource in await client.list_resources()] == [URI]
             assert (await client.read_resource(URI)).contents[0].text == "here"
             assert client.name == "Theirs"
+
+
+async def test_a_link_that_is_needed_first_is_asked_and_the_call_made_again(opened: Open) -> None:
+    seen: list[str] = []
+
+    async def agree(question: FormRequest | UrlRequest) -> Accept:
+        assert isinstance(question, UrlRequest)
+        seen.append(question.url)
+        return Accept()
+
+    with trio.fail_after(PATIENCE):
+        async with opened(elicitation=agree) as client:
+            assert (await client.call_tool("visit")).text == "visited"
+    assert seen == ["https://example.org/in"]
 
 
 async def test_rounds_are_taken_by_hand(opened: Open) -> None:

@@ -74,7 +74,7 @@ class OlderServer:
     """What it does at which method, and everything that it has heard.
 
     Attributes:
-        methods: by method, ``tools/call:NAME`` before ``tools/call``.
+        methods: by method, ``tools/call:NAME`` before ``tools/call``; also of notifications.
         version: what it answers to ``initialize``.
         at_discover: "error", "silence", or a result.
     """
@@ -125,6 +125,8 @@ class OlderServer:
             self.cancelled.append(id)
             if id in self._scopes:
                 self._scopes[id].cancel()
+        elif (handler := self.methods.get(message["method"])) is not None:
+            nursery.start_soon(handler, Asked(self, message))
 
     async def _handle(self, message: Any) -> None:
         scope = self._scopes[message["id"]] = trio.CancelScope()

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from antiphon import TransportLost, open_client
-from antiphon.engine.handshake_era import forget_eras
+from antiphon.engine.handshake_eras_known import forget_eras
 
 PATIENCE = 60.0
 ELDER = Path(__file__).with_name("elder_child.py")

@@ -194,6 +194,30 @@ async def test_its_errors_say_which_mode_finds_out() -> None:
             await client.discover()
 
 
+async def test_parameters_that_are_wrong_say_so_of_a_list_and_not_of_a_call() -> None:
+    async def refuse(asked: Asked) -> Any:
+        raise Refused(-32602, "Invalid request parameters")
+
+    server = OlderServer({"tools/list": refuse, "tools/call": refuse})
+    async with client_of(server, mode="2026-07-28") as client:
+        with pytest.raises(ServerError, match=r'before 2026-07-28.*mode="auto"'):
+            await client.list_tools()
+        with pytest.raises(ServerError) as caught:
+            await client.call_tool("t")
+    assert "mode" not in str(caught.value)
+
+
+@pytest.mark.parametrize("supported", [["2026-07-28"], ["2027-01-01"], None])
+async def test_a_handshake_that_is_refused_says_which_mode_does_without(supported: Any) -> None:
+    async def refuse(asked: Asked) -> Any:
+        raise Refused(-32022, "no handshake", {"supported": supported})
+
+    async with client_of(OlderServer({"initialize": refuse}), mode="legacy") as client:
+        with pytest.raises(ServerError) as caught:
+            await client.call_tool("t")
+    assert ('mode="auto"' in str(caught.value)) is (supported == ["2026-07-28"])
+
+
 async def test_errors_of_a_server_that_was_asked_do_not_send_people_round_in_a_circle() -> None:
     async with client_of(OlderServer()) as client:
         with pytest.raises(ServerError) as caught:

@@ -52,6 +52,16 @@ async def test_every_earlier_revision_is_spoken(version: str) -> None:
         assert (await client.discover()).supported_versions == [version]
 
 
+async def test_a_result_whose_optional_members_are_null_is_taken() -> None:
+    async def nulls(asked: Asked) -> Any:
+        return {**text("hello"), "isError": None, "_meta": None}
+
+    async with client_of(OlderServer({"tools/call": nulls}), **LEGACY) as client:
+        result = await client.call_tool("t")
+        assert (result.text, result.is_error) == ("hello", False)
+        assert client.name == "elder"
+
+
 @pytest.mark.parametrize("version", ["2026-07-28", "1999-01-01", "", 7, None])
 async def test_a_revision_that_is_not_spoken_is_refused_by_name(version: Any) -> None:
     server = OlderServer(version=version)

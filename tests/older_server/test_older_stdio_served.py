@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -109,6 +111,46 @@ async def test_late_handshake_wins_after_a_discovery_on_the_same_connection() ->
         assert discovered["result"]["supportedVersions"] == ["2026-07-28"]
         await peer.begin()
         assert text_of(await peer.tool("echo", text="older")) == "older"
+
+
+@pytest.mark.parametrize("given_up", [False, True])
+async def test_late_handshake_wins_over_a_discovery_that_waited_for_a_slow_start(
+    given_up: bool,
+) -> None:
+    started = trio.Event()
+
+    @asynccontextmanager
+    async def starting() -> AsyncGenerator[None]:
+        await started.wait()
+        yield
+
+    server = Server("Slow", lifespan=starting)
+
+    @server.tool
+    async def echo(text: str) -> str:
+        return text
+
+    async with connected(server) as peer:
+        probe = {"jsonrpc": "2.0", "id": "probe", "method": "server/discover"}
+        await peer.line.say({**probe, "params": {"_meta": meta()}})
+        await peer.line.hear_nothing()
+        if given_up:
+            await peer.line.say(
+                {"jsonrpc": "2.0", "method": "notifications/cancelled",
+                 "params": {"requestId": "probe"}}
+            )  # fmt: skip
+        params: JsonObject = {"protocolVersion": LATEST, "capabilities": {}, "clientInfo": SHIP}
+        await peer.say(1, "initialize", params)
+        await peer.line.hear_nothing()
+        started.set()
+        while (reply := await peer.line.hear())["id"] == "probe":
+            pass  # the client has stopped waiting for it
+        assert reply["result"]["protocolVersion"] == LATEST
+        await peer.note("notifications/initialized")
+        await peer.say(2, "tools/call", {"name": "echo", "arguments": {"text": "older"}})
+        while (reply := await peer.line.hear())["id"] == "probe":
+            pass
+        assert text_of(reply["result"]) == "older"
 
 
 async def test_request_that_names_its_revision_is_served_by_it_within_a_session() -> None:

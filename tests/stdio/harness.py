@@ -1,13 +1,12 @@
-"""The other end of a connection, spoken by hand, and real processes to speak to."""
+"""The other end of a connection, spoken by hand."""
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -155,34 +154,6 @@ async def cancelled_at(
         finally:
             trio.lowlevel.remove_instrument(instrument)
     return not scope.cancelled_caught
-
-
-def environment() -> dict[str, str]:
-    ours = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    return ours | PYTHONPATH
-
-
-@contextmanager
-def started(
-    *arguments: str, stdin: Any = subprocess.PIPE, stdout: Any = subprocess.PIPE
-) -> Generator[subprocess.Popen[bytes], None, None]:
-    """The scripted handler as a process on real descriptors; killed if it outlives the block."""
-    process = subprocess.Popen(
-        [*SCRIPTED, *arguments],
-        stdin=stdin,
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        env=environment(),
-        start_new_session=True,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
-                pipe.close()
-        process.wait()
 
 
 def descriptors() -> set[str]:

@@ -18,17 +18,8 @@ from typing import Any
 
 import pytest
 
-from tests.stdio.harness import (
-    SCRIPTED,
-    call,
-    cancel,
-    environment,
-    line,
-    started,
-)
-
-SOON = 20
-"""Seconds within which a process must have ended; far more than it takes."""
+from tests.stdio.harness import SCRIPTED, call, cancel, line
+from tests.stdio.processes import SOON, environment, hear, say, scripted, stop
 
 
 def ended(process: subprocess.Popen[bytes]) -> tuple[int, list[Any], str]:
@@ -37,22 +28,11 @@ def ended(process: subprocess.Popen[bytes]) -> tuple[int, list[Any], str]:
     return process.returncode, [json.loads(text) for text in out.splitlines()], err.decode()
 
 
-def hear(process: subprocess.Popen[bytes]) -> Any:
-    assert process.stdout is not None
-    return json.loads(process.stdout.readline())
-
-
-def say(process: subprocess.Popen[bytes], *messages: object) -> None:
-    assert process.stdin is not None
-    process.stdin.write(b"".join(map(line, messages)))
-    process.stdin.flush()
-
-
 # -- handlers and children that print and read ------------------------------------------------
 
 
 def test_what_a_handler_and_its_children_print_and_read_stays_off_the_stream() -> None:
-    with started() as process:
+    with scripted() as process:
         say(process, call(1, "print"), call(2))
         replies = [hear(process), hear(process)]
         # Everything printed could be seen while the server was still running.
@@ -70,7 +50,7 @@ def test_what_a_handler_and_its_children_print_and_read_stays_off_the_stream() -
 
 
 def test_what_is_printed_shows_at_once() -> None:
-    with started() as process:
+    with scripted() as process:
         assert process.stderr is not None
         say(process, call(1, "print"))
         assert process.stderr.readline() == b"printed by the handler\n"
@@ -96,18 +76,16 @@ def test_what_was_printed_before_and_not_yet_written_stays_off_the_stream() -> N
 
 def test_requests_of_a_script_are_answered_before_the_process_ends() -> None:
     requests = [call(1), call(2, "sleep", seconds=0.2), call(3)]
-    with started() as process:
+    with scripted() as process:
         say(process, *requests)
-        assert process.stdin is not None
-        process.stdin.close()
-        process.stdin = None
+        stop(process, "end of input")
         status, replies, errors = ended(process)
     assert {reply["id"] for reply in replies} == {1, 2, 3}
     assert (status, errors) == (0, "")
 
 
 def test_a_parked_call_does_not_outlive_the_grace() -> None:
-    with started("0.1") as process:
+    with scripted("0.1") as process:
         say(process, call(1, "park"))
         status, replies, errors = ended(process)
     assert (status, replies) == (0, [])
@@ -118,7 +96,7 @@ def test_a_parked_call_does_not_outlive_the_grace() -> None:
 
 
 def test_a_client_that_no_longer_reads_ends_the_process_quietly() -> None:
-    with started() as process:
+    with scripted() as process:
         say(process, call(1))
         hear(process)
         assert process.stdout is not None
@@ -170,7 +148,7 @@ def test_an_interrupt_while_idle_ends_the_process_and_leaves_the_flags(
     with ends(kind, tmp_path) as (theirs, ours):
         os.set_blocking(theirs, blocking)
         before = flags(theirs)
-        with started(stdin=theirs) as process:
+        with scripted(stdin=theirs) as process:
             os.write(ours, line(call(1)))
             assert hear(process)["id"] == 1
             assert flags(theirs) == before  # the very description the server reads from
@@ -184,7 +162,7 @@ def test_an_interrupt_while_idle_ends_the_process_and_leaves_the_flags(
 def test_an_input_that_ends_by_itself_ends_the_process(kind: str, tmp_path: Path) -> None:
     with ends(kind, tmp_path) as (theirs, _):
         before = flags(theirs)
-        with started(stdin=theirs) as process:
+        with scripted(stdin=theirs) as process:
             status, replies, errors = ended(process)
         assert flags(theirs) == before
     assert (status, errors) == (0, "")
@@ -195,7 +173,7 @@ def test_an_input_that_ends_by_itself_ends_the_process(kind: str, tmp_path: Path
 def test_one_descriptor_can_be_both_input_and_output(kind: str, tmp_path: Path) -> None:
     with ends(kind, tmp_path) as (theirs, ours):
         before = flags(theirs)
-        with started(stdin=theirs, stdout=theirs) as process:
+        with scripted(stdin=theirs, stdout=theirs) as process:
             os.write(ours, line(call(1, "big", size=50_000)))
             heard = b""
             while not heard.endswith(b"\n"):
@@ -210,7 +188,7 @@ def test_one_descriptor_can_be_both_input_and_output(kind: str, tmp_path: Path) 
 def test_a_terminal_keeps_its_settings_and_its_reader(tmp_path: Path) -> None:
     ours, theirs = os.openpty()
     settings = termios.tcgetattr(theirs)
-    with started(stdin=theirs) as process:
+    with scripted(stdin=theirs) as process:
         os.write(ours, line(call(1)))
         assert hear(process)["id"] == 1
         os.write(ours, b"\x04")  # as a person ends the input
@@ -225,7 +203,7 @@ def test_a_terminal_keeps_its_settings_and_its_reader(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", ["park", "spin", "flood"])
 def test_an_interrupt_while_busy_ends_the_process(method: str) -> None:
-    with started() as process:
+    with scripted() as process:
         say(process, call(1, method, count=10**9))
         if method == "spin":
             assert process.stderr is not None
@@ -248,7 +226,7 @@ def ended_anyhow(process: subprocess.Popen[bytes]) -> tuple[int, bytes, str]:
 
 @pytest.mark.parametrize("how", ["interrupt", "end of input"])
 def test_a_client_that_does_not_read_cannot_keep_the_process(how: str) -> None:
-    with started("0.1") as process:
+    with scripted("0.1") as process:
         say(process, *(call(i, "big", size=100_000) for i in range(20)))
         if how == "interrupt":
             process.send_signal(signal.SIGINT)
@@ -260,7 +238,7 @@ def test_a_client_that_does_not_read_cannot_keep_the_process(how: str) -> None:
 
 def test_a_regular_file_takes_the_replies(tmp_path: Path) -> None:
     path = tmp_path / "replies"
-    with path.open("wb") as file, started(stdout=file) as process:
+    with path.open("wb") as file, scripted(stdout=file) as process:
         say(process, call(1), call(2))
         process.communicate(timeout=SOON)
     assert {json.loads(text)["id"] for text in path.read_bytes().splitlines()} == {1, 2}
@@ -271,7 +249,7 @@ def test_handlers_that_hold_every_thread_do_not_hold_up_the_input(tmp_path: Path
     # More than one read, so that the input is still being read when the threads are gone.
     requests = [call(1, "thread"), *(call(i, text="x" * 1000) for i in range(2, 200))]
     path.write_bytes(b"".join(map(line, requests)))
-    with path.open("rb") as file, started(stdin=file) as process:
+    with path.open("rb") as file, scripted(stdin=file) as process:
         status, replies, _ = ended(process)
     assert status == 0
     assert {reply["id"] for reply in replies} == set(range(1, 200))
@@ -281,7 +259,7 @@ def test_handlers_that_hold_every_thread_do_not_hold_up_the_input(tmp_path: Path
 
 
 def test_a_client_that_writes_everything_before_it_reads_is_answered() -> None:
-    with started() as process:
+    with scripted() as process:
         # Far beyond what both pipes hold.
         say(process, *(call(i, text="x" * 300) for i in range(2000)), cancel("unknown"))
         status, replies, errors = ended(process)

@@ -8,56 +8,26 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
 from antiphon.engine.jsonrpc import write_message
 from tests.engine.subscribing import ended, listen
-from tests.stdio.harness import HERE, call, environment, line
-
-SOON = 20
-"""Seconds within which a process must have ended; far more than it takes."""
+from tests.stdio.harness import HERE, call, line
+from tests.stdio.processes import SOON, hear, say, spawned, stop
 
 LONG = 1000
 """A grace that no test would wait for."""
 
 
-@contextmanager
 def started(
     grace: float, *, stdin: Any = subprocess.PIPE, program: str | None = None
-) -> Generator[subprocess.Popen[bytes], None, None]:
+) -> AbstractContextManager[subprocess.Popen[bytes]]:
     """The program of :mod:`tests.stdio.stoppable`, or another in its place."""
     what = [str(HERE / "stoppable.py")] if program is None else ["-c", program]
-    process = subprocess.Popen(
-        [sys.executable, *what, str(grace)],
-        stdin=stdin,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(),
-        start_new_session=True,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
-                pipe.close()
-        process.wait()
-
-
-def say(process: subprocess.Popen[bytes], *messages: object) -> None:
-    assert process.stdin is not None
-    process.stdin.write(b"".join(map(line, messages)))
-    process.stdin.flush()
-
-
-def hear(process: subprocess.Popen[bytes]) -> Any:
-    assert process.stdout is not None
-    return json.loads(process.stdout.readline())
+    return spawned([sys.executable, *what, str(grace)], stdin=stdin)
 
 
 def rest(process: subprocess.Popen[bytes]) -> tuple[int, list[Any], str]:
@@ -76,15 +46,6 @@ def subscribe(process: subprocess.Popen[bytes], *ids: int) -> None:
 
 def result(id: int) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": id, "result": ended(id)}
-
-
-def stop(process: subprocess.Popen[bytes], how: str) -> None:
-    if how == "SIGTERM":
-        process.terminate()
-        return
-    assert process.stdin is not None
-    process.stdin.close()
-    process.stdin = None
 
 
 @pytest.mark.parametrize("how", ["SIGTERM", "end of input"])

@@ -146,7 +146,8 @@ def test_what_was_found_good_is_not_judged_again(
 
 
 def test_every_module_that_writes_messages_is_tapped_or_needs_no_tap() -> None:
-    clients = ("http_client", "http_older", "line_client", "cli_trace")  # the last measures what a client sends
+    # The last measures what a client sends.
+    clients = ("http_client", "http_older", "line_client", "cli_trace")
     of_clients = {f"antiphon.transports.{name}" for name in clients}
     of_notifications = {"antiphon.transports.sse"}  # a server made them, and was heard
     of_sessions = {"antiphon.transports.line_sessions"}  # questions, judged by who is asked

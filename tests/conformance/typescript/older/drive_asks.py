@@ -39,6 +39,10 @@ async def _fill_in(question: Question) -> ElicitationAnswer:
     return {"name": "Ada"} if isinstance(question, FormRequest) else Accept()
 
 
+async def _decline(question: Question) -> ElicitationAnswer:
+    return Decline()
+
+
 async def _sample(request: SamplingRequest) -> SamplingReply:
     equal((request.max_tokens, request.system), (7, "You are a helpful test server."))
     said = f"Resource {MODEL} context: Is it safe?"
@@ -114,12 +118,26 @@ async def a_link_is_agreed_to(connect: Connect) -> None:
     equal((link.url, link.host, link.message), (SIGN_IN["url"], "example.org", "Sign in"))
 
 
-async def a_link_that_is_an_error_stays_one(connect: Connect) -> None:
-    async with connect(elicitation=_fill_in) as client:
+async def a_link_that_is_an_error_is_asked_and_the_call_made_again(connect: Connect) -> None:
+    asked: list[Question] = []
+
+    async def answer(question: Question) -> ElicitationAnswer:
+        asked.append(question)
+        return Accept()
+
+    async with connect(elicitation=answer) as client:
+        told = (await client.call_tool(LINK, {**SIGN_IN, "errorPath": True})).text
+    assert "User completed" in told
+    first, second = asked
+    assert "satisfy the prerequisite" in first.message
+    equal(second.message, "Sign in")
+
+
+async def a_link_that_is_an_error_is_declined(connect: Connect) -> None:
+    async with connect(elicitation=_decline) as client:
         with raising(ServerError) as caught:
             await client.call_tool(LINK, {**SIGN_IN, "errorPath": True})
-        equal(caught.error.code, -32042)
-        assert "User completed" in (await client.call_tool(LINK, SIGN_IN)).text
+    equal(caught.error.code, -32042)
 
 
 async def a_model_answers(connect: Connect) -> None:
