@@ -1,4 +1,4 @@
-# Python 3.11 or later, make and gcc: the rest is fetched into .venv.
+# Python 3.11 or later, and make: the rest is fetched into .venv.
 # Another interpreter: make PYTHON=python3.13 test
 
 PYTHON ?= python3

@@ -15,9 +15,10 @@ import secrets
 from collections.abc import Callable
 from typing import Final
 
+import attrs
 import trio
 
-from .errors import INVALID_PARAMS, CallError, InvalidReply, UsageError
+from .errors import INVALID_PARAMS, CallError, UsageError
 from .exchange import AnswerRoots, OnNotification, TransportLost
 from .handshake_client_calls import OpenCall
 from .handshake_client_changes import Subscriptions
@@ -109,7 +110,8 @@ class OlderTransport:
         try:
             return await self._greeting.get(begin)
         except TransportLost as error:
-            raise TransportLost(error.reason, sent=False, detail=error.detail) from None
+            what = f"{error.reason} (during the handshake: the request was not sent)"
+            raise TransportLost(what, sent=False, detail=error.detail) from None
 
     async def _begin(self, request: Request) -> Session | Failure:
         roots = RootsAsked(self._nursery, self._roots, self._most)
@@ -123,6 +125,7 @@ class OlderTransport:
             # Many servers ask for roots at the next word.
             await self._nursery.start(session.attend)
             await session.begin()
+            self._check_open()  # it may have been closed meanwhile
             agreed = True
         finally:
             if not agreed:
@@ -183,7 +186,7 @@ class OlderTransport:
             return await self._resume(request, state, on_notification)
         session = await self.greet(request)
         if isinstance(session, Failure):
-            return Failure(request.id, session.code, session.message, session.data)
+            return attrs.evolve(session, id=request.id)
         try:
             return await self._within(session, request, on_notification)
         except SessionLost as error:

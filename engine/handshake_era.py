@@ -13,6 +13,7 @@ from __future__ import annotations
 import secrets
 from typing import Final, Literal, TypeAlias, cast, get_args
 
+import attrs
 import trio
 
 from .client_messages import Discovery
@@ -295,18 +296,20 @@ class EraTransport:
         self, request: Request, on_notification: OnNotification, refused: Failure | CallError
     ) -> Reply | None:
         """Try the handshake, after a refusal; None where that one is to stand."""
+        again = _did_nothing(refused) or reads(request)
         try:
             session = await self._older.greet(request)
         except CallError as error:
+            if again and error.deferral is not None:
+                raise
             if isinstance(refused, CallError):
                 refused.add_note(f"Nor does it take the handshake of an earlier revision: {error}")
             return None
         if isinstance(session, Failure):
-            return None
+            busy = again and isinstance(session, Deferred)
+            return attrs.evolve(session, id=request.id) if busy else None
         self._decide("older", sure=True)
-        if not _did_nothing(refused) and not reads(request):
-            return None
-        return await self._older.exchange(request, on_notification)
+        return await self._older.exchange(request, on_notification) if again else None
 
     # -- as an older one ------------------------------------------------------------------------
 
@@ -314,6 +317,8 @@ class EraTransport:
         refusal = await self._refusal(request) if self._auto else None
         if refusal is None:
             return await self._older.exchange(request, on_notification)
+        if isinstance(refusal, Deferred):
+            return attrs.evolve(refusal, id=request.id)
         # It may be one of this revision that took its time to start, or that came in its place.
         self._forget()
         if await self._asked(request) == "modern":
@@ -321,7 +326,7 @@ class EraTransport:
             return await self._inner.exchange(request, on_notification)
         if isinstance(refusal, InvalidReply):
             raise refusal
-        return Failure(request.id, refusal.code, refusal.message, refusal.data)
+        return attrs.evolve(refusal, id=request.id)
 
     async def _refusal(self, request: Request) -> Failure | InvalidReply | None:
         """Why there is no handshake; None where it is done."""
@@ -370,9 +375,7 @@ def _is_telling(request: Request, refused: Failure | CallError) -> bool:
     """
     if not isinstance(refused, Failure):
         return False
-    return request.method == DISCOVER or (
-        _did_nothing(refused) and refused.code not in _AMBIGUOUS
-    )
+    return request.method == DISCOVER or (_did_nothing(refused) and refused.code not in _AMBIGUOUS)
 
 
 def _did_nothing(refusal: object) -> bool:

@@ -10,8 +10,8 @@ Specification: basic/versioning, "Backward Compatibility with Initialization-Bas
 from __future__ import annotations
 
 import math
-import time
 from collections import OrderedDict
+from time import monotonic
 from typing import Final, Literal, TypeAlias
 
 Era: TypeAlias = Literal["modern", "older"]
@@ -26,12 +26,17 @@ _known: Final[OrderedDict[bytes, tuple[Era, float]]] = OrderedDict()
 def recall(server: bytes) -> Era | None:
     """What a server has turned out to be; None where it is to be found out."""
     era, until = _known.get(server, (None, 0.0))
-    return era if time.monotonic() < until else None
+    return era if monotonic() < until else None
 
 
 def remember(server: bytes, era: Era) -> None:
-    """Keep what a server has shown itself to be."""
-    _known[server] = (era, math.inf if era == "modern" else time.monotonic() + OLDER_SECONDS)
+    """Keep what a server has shown itself to be.
+
+    What was known already is not known for longer: a server that is taken for an older one is
+    given no occasion to show more.
+    """
+    if recall(server) != era:
+        _known[server] = (era, math.inf if era == "modern" else monotonic() + OLDER_SECONDS)
     _known.move_to_end(server)
     if len(_known) > _MOST:
         _known.popitem(last=False)

@@ -43,11 +43,6 @@ EPHEMERAL_KEY: Final = (
     " of its own, so a call whose next round reaches another worker is refused. Give all of them"
     " the same keys with Server(..., keys=[...]); antiphon keygen makes one."
 )
-DIVIDED: Final = (
-    "%r keeps sessions for clients of earlier revisions, each in one process, and hypercorn runs %d"
-    " workers that know nothing of each other's. Use antiphon serve --http --workers, or give"
-    " http_app(..., sessions=False), with which nobody of those revisions can be asked anything."
-)
 NO_LIFESPAN: Final = (
     "This server has a lifespan, which is not open here. An application that mounts it, and does"
     " not pass ASGI's lifespan on, opens it in its own: async with app.running(), where app is"
@@ -228,7 +223,7 @@ class HttpApp:
         if not self._started:
             self._started = _on_trio()
             if self._started:
-                self._warn_of_workers()
+                self._warn_of_ephemeral_key()
         return self._started
 
     @property
@@ -236,15 +231,10 @@ class HttpApp:
         """Whether the server made its key at start, so that no other worker opens its tokens."""
         return bool(getattr(self._server, "ephemeral_keys", False))
 
-    def _warn_of_workers(self) -> None:
+    def _warn_of_ephemeral_key(self) -> None:
         workers = hypercorn_workers()
-        if workers < 2 or not speaks_for_all(workers):
-            return
-        if self.ephemeral_keys:
+        if self.ephemeral_keys and workers > 1 and speaks_for_all(workers):
             logger.warning(EPHEMERAL_KEY, self._server.name, workers)
-        # Those of our own supervisor know each other.
-        if self._older is not None and self._older.sessions is not None and not worker_prefix():
-            logger.warning(DIVIDED, self._server.name, workers)
 
     def _heed(self, above: Closing | None) -> None:
         """Shut down with what serves this application, which is the same at every request."""

@@ -10,11 +10,12 @@ Specification: 2025-11-25, basic/transports, "Streamable HTTP", and the same pag
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from typing import Final, cast
 
 import trio
-from attrs import define
+from attrs import define, field
 
 from ..engine.bridged import BridgedExchange
 from ..engine.closing import ClosableExchange
@@ -47,11 +48,19 @@ from .http_sessions import OpenCall, Session, Sessions
 from .media_types import takes_events
 from .salvage import readable_id
 from .turns import Turns
+from .workers import hypercorn_workers, worker_prefix
+
+logger: Final = logging.getLogger("antiphon.http")
 
 WITHOUT_HEADER: Final = "2025-03-26"
 """What a request without session and ``MCP-Protocol-Version`` follows: it came before both."""
 
 ALLOWED: Final = b"POST, GET, DELETE"
+DIVIDED: Final = (
+    "%r keeps sessions for clients of earlier revisions, each in one process, and hypercorn runs %d"
+    " workers that know nothing of each other's. Use antiphon serve --http --workers, or give"
+    " http_app(..., sessions=False), with which nobody of those revisions can be asked anything."
+)
 UNANNOUNCED: Final = (
     "Invalid request: begin with initialize and send its Mcp-Session-Id with all that follows, or"
     " name the revision in _meta of every request"
@@ -96,6 +105,7 @@ class OlderClients:
     _server: RequestHandler
     _turns: Turns
     sessions: Sessions | None
+    _warned: bool = field(default=False, init=False)
 
     @property
     def _handshaking(self) -> Handshaking:
@@ -133,8 +143,17 @@ class OlderClients:
         if self.sessions is None:
             await response.say(welcome)
             return
+        self._warn_of_workers()
         session = self.sessions.begin(talk, response.principal, size)
         await response.say(welcome, 200, (SESSION_HEADER.lower().encode(), session.id.encode()))
+
+    def _warn_of_workers(self) -> None:
+        """Say once that its next request may reach a worker which does not know it."""
+        workers = hypercorn_workers()
+        # Those of our own supervisor know each other.
+        if workers > 1 and not worker_prefix() and not self._warned:
+            self._warned = True
+            logger.warning(DIVIDED, self._server.name, workers)
 
     async def _alone(self, message: Message, size: int, fields: Fields, response: Response) -> None:
         version = _version(fields) or WITHOUT_HEADER

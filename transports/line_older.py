@@ -38,6 +38,7 @@ class LineLink:
     _wire: LineTransport | None = field(default=None, init=False)
     _open: list[_Heard] = field(factory=list[_Heard], init=False)
     _attending: _Heard | None = field(default=None, init=False)
+    _begun: bool = field(default=False, init=False)
 
     async def exchange(
         self, request: Request, on_notification: OnNotification, on_request: OnRequest
@@ -88,10 +89,13 @@ class LineLink:
 
     def begun(self, version: str) -> None:
         """Lines do not say which revision they are in."""
+        del version
+        self._begun = True
 
     async def end(self) -> None:
-        """The end of the stream says it. Whoever goes on with it may speak this revision."""
-        if self._wire is not None:
+        """The end of the stream says it. Where there was no handshake, the server may yet turn out
+        to speak this revision."""
+        if self._wire is not None and not self._begun:
             self._wire.take_own()
         await trio.lowlevel.checkpoint()
 

@@ -17,7 +17,8 @@ from tests.docs.pages import PAGES, ROOT, source_of
 
 PRINTED = [ROOT / "docs" / name for name in ("flows.md", "asking.md")]
 SHOWN = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\((?!http)([^)#]+)")
+LINK = re.compile(r"\]\((?!http)([^)#]*)(?:#([^)]*))?\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 
 @pytest.fixture
@@ -46,8 +47,16 @@ async def test_examples_run_and_their_tests_pass(page: ModuleType) -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=_name)
 def test_links_lead_somewhere(path: Path) -> None:
-    for target in LINK.findall(path.read_text()):
-        assert (path.parent / target).exists(), target
+    for target, place in LINK.findall(path.read_text()):
+        there = path.parent / target if target else path
+        assert there.exists(), target
+        assert not place or place in _places(there), f"{target}#{place}"
+
+
+def _places(path: Path) -> list[str]:
+    """What a link may name of a page: its headings, as GitHub writes them."""
+    headings = (found.lower().replace(" ", "-") for found in HEADING.findall(path.read_text()))
+    return [re.sub(r"[^\w-]", "", heading) for heading in headings]
 
 
 def test_every_limit_is_documented_with_its_default() -> None:

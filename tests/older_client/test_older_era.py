@@ -155,13 +155,19 @@ async def test_a_server_that_is_slow_to_start_is_known_for_what_it_is(
         await trio.sleep(20)
         up.set()
 
+    async def telling(asked: Asked) -> Any:
+        await asked.server.tell("message", level="info", data="still here")
+        return await modern(asked)
+
+    heard: list[Any] = []
     server = OlderServer(
-        {"server/discover": starting, "initialize": starting, "tools/call": modern}
+        {"server/discover": starting, "initialize": starting, "tools/call": telling}
     )
-    async with client_of(server) as client, trio.open_nursery() as nursery:
+    async with client_of(server, log=heard.append) as client, trio.open_nursery() as nursery:
         nursery.start_soon(start)
         assert (await client.call_tool("t")).text == "modern"
     assert server.asked.count("initialize") == 1
+    assert [message.data for message in heard] == ["still here"]
 
 
 async def test_a_server_that_speaks_neither_says_so_at_each_request() -> None:

@@ -10,12 +10,13 @@ from typing import Any, TypeAlias
 
 import pytest
 import trio
+import trio.testing
 from attrs import define, field
 
 from antiphon import Client, InvalidReply, ServerError, UsageError, open_client
 from antiphon.engine.errors import CallError
-from antiphon.engine.exchange import OnNotification, TransportLost
-from antiphon.engine.handshake_era import EraTransport
+from antiphon.engine.exchange import Deferral, Deferred, OnNotification, TransportLost
+from antiphon.engine.handshake_era import EraTransport, Mode
 from antiphon.engine.handshake_link import HandshakeLink, OnRequest, RefusedBy, SessionLost
 from antiphon.engine.jsonrpc import Failure, Notification, Reply, Request, Success
 from tests.older_client.older_server import (
@@ -46,10 +47,14 @@ class Web:
     Attributes:
         says: what is said to a request of this revision, by method.
         greets: whether it takes the handshake.
+        busy: how many handshakes it puts off.
+        in_json: whether it says so in JSON-RPC.
     """
 
     says: Callable[[Request], Outcome]
     greets: bool = True
+    busy: int = 0
+    in_json: bool = True
     full_target: str = field(factory=lambda: f"http://{secrets.token_hex(8)}/")
     name: str = "web"
     probes: bool = False
@@ -89,6 +94,14 @@ class WebLink:
             return Success(request.id, {"messages": []})
         if request.method != "initialize":
             return Success(request.id, text("older"))
+        if self.web.busy:
+            self.web.busy -= 1
+            wait = Deferral(unserved=True, after=3)
+            if self.web.in_json:
+                return Deferred(request.id, -32000, "Too many", deferral=wait)
+            error = Status(429)
+            error.deferral = wait
+            raise error
         if not self.web.greets:
             raise Status(404)
         return Success(
@@ -235,6 +248,89 @@ async def test_the_revision_of_an_address_is_remembered_and_found_out_anew() -> 
     async with browsing(fourth) as client:
         assert (await client.call_tool("t")).text == "new"
     assert fourth.asked == ["tools/call"]
+
+
+def speaks_both(request: Request) -> Outcome:
+    """A server of all revisions, in this one."""
+    result = DISCOVERED if request.method == "server/discover" else text("new")
+    return Success(request.id, {"resultType": "complete", **result})
+
+
+async def test_what_stands_before_a_server_of_all_revisions_does_not_make_it_an_older_one() -> None:
+    in_the_way = [Status(404)]
+    web = Web(lambda request: in_the_way.pop() if in_the_way else speaks_both(request))
+    async with browsing(web) as client:
+        with pytest.raises(Status):
+            await client.call_tool("t")
+        assert (await client.call_tool("t")).text == "new"
+    assert web.asked == ["tools/call", "server/discover", "tools/call"]
+
+
+async def test_what_fails_late_does_not_unsay_what_another_request_has_shown() -> None:
+    shown = trio.Event()
+
+    class Slow(Web):
+        async def exchange(self, request: Request, on_notification: OnNotification) -> Reply:
+            if request.method == "prompts/get":
+                await shown.wait()
+            return await super().exchange(request, on_notification)
+
+    def says(request: Request) -> Outcome:
+        return Status(400) if request.method == "prompts/get" else speaks_both(request)
+
+    async def fail() -> None:
+        with pytest.raises(Status):
+            await client.get_prompt("p")
+
+    web = Slow(says)
+    async with browsing(web) as client, trio.open_nursery() as nursery:
+        nursery.start_soon(fail)
+        await client.call_tool("t")
+        shown.set()
+    assert web.asked == ["tools/call", "prompts/get"]
+
+
+async def test_a_server_that_is_replaced_meanwhile_is_found_out_anew() -> None:
+    web = Web(answering(400), lost=["tools/call"])
+    async with browsing(web) as client:
+        with pytest.raises(TransportLost):
+            await client.call_tool("t")
+        web.says, web.greets = speaks_both, False
+        assert (await client.call_tool("t")).text == "new"
+        assert (await client.call_tool("t")).text == "new"
+    assert web.asked[-3:] == ["server/discover", "tools/call", "tools/call"]
+
+
+async def test_an_older_one_is_not_taken_for_that_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr("antiphon.engine.handshake_eras_known.monotonic", lambda: now)
+    slow = [RefusedBy("", -32000, "Bad gateway", status=400)]
+    web = Web(lambda request: slow.pop() if slow else speaks_both(request))
+    async with browsing(web) as client:
+        assert (await client.call_tool("t")).text == "older"
+    now += 3599
+    async with browsing(web) as client:
+        assert (await client.call_tool("t")).text == "older"
+    now += 2
+    async with browsing(web) as client:
+        assert (await client.call_tool("t")).text == "new"
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("in_json", [True, False], ids=["error", "status"])
+async def test_a_handshake_that_is_put_off_is_made_later(
+    mode: Mode, in_json: bool, autojump_clock: trio.testing.MockClock
+) -> None:
+    web = Web(refused(-32600, 400), busy=1, in_json=in_json, lost=["prompts/get"])
+    async with open_client(web, mode=mode) as client:
+        assert (await client.call_tool("t")).text == "older"
+        assert 3 <= trio.current_time() < 5
+        web.busy = 1
+        await client.get_prompt("p")
+        assert (await client.call_tool("t")).text == "older"
+    assert web.asked.count("older tools/call") == 2
 
 
 async def test_a_result_without_a_type_leaves_it_open() -> None:

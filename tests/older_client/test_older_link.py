@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -11,6 +11,7 @@ import trio
 import trio.testing
 from attrs import define, field
 
+from antiphon import LegTimeout
 from antiphon.engine.client import Client
 from antiphon.engine.errors import CallError, InvalidReply
 from antiphon.engine.exchange import OnNotification, TransportLost
@@ -28,10 +29,12 @@ class Link:
 
     Attributes:
         failures: raised by ``say`` for answers, one after another.
+        at_initialized: awaited before the server takes that the handshake is over.
     """
 
     name: str = "link"
-    failures: list[CallError] = field(factory=list[CallError])
+    failures: list[Exception] = field(factory=list[Exception])
+    at_initialized: Callable[[], Awaitable[object]] = trio.lowlevel.checkpoint
     said: list[Any] = field(factory=list[Any])
     calls: list[str] = field(factory=list[str])
     cancelled: int = 0
@@ -44,8 +47,16 @@ class Link:
     ) -> Reply:
         await trio.lowlevel.checkpoint()
         self.calls.append(request.method)
+        if request.method == "resources/unsubscribe" and self.failures:
+            raise self.failures.pop(0)
+        if request.method.startswith("resources/"):
+            return Success(request.id, {})
+        if request.method == "ping":
+            on_request(Request("p", "ping", {}))
+            await settled()
+            return Success(request.id, {})
         if request.method == "initialize":
-            members: Any = {"capabilities": {}, "serverInfo": {}}
+            members: Any = {"capabilities": {"resources": {"subscribe": True}}, "serverInfo": {}}
             return Success(request.id, {"protocolVersion": "2025-11-25", **members})
         on_request(Request("q", "elicitation/create", FORM))
         try:
@@ -57,6 +68,8 @@ class Link:
 
     async def say(self, message: Notification | Success | Failure) -> None:
         await trio.lowlevel.checkpoint()
+        if isinstance(message, Notification):
+            await self.at_initialized()
         if isinstance(message, Success) and self.failures:
             raise self.failures.pop(0)
         self.said.append(message)
@@ -157,4 +170,58 @@ async def test_a_session_that_is_lost_under_a_question_is_the_error_of_the_call(
         assert caught.value.sent
         await settled()
         assert link.cancelled == 1
+        assert link.calls.count("initialize") == 1
         assert (await client.call_tool("t")).text == "done"
+    assert link.calls.count("initialize") == 2
+
+
+async def test_an_answer_that_cannot_even_be_tried_ends_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    link = Link(failures=[RuntimeError("the token s3cret is over")])
+    async with trio.open_nursery() as nursery:
+        transport = OlderTransport("web", lambda: link, nursery)
+        for id in "12":
+            reply = await transport.exchange(Request(id, "ping", {}), unheard)
+            assert isinstance(reply, Success)
+        await transport.close()
+        nursery.cancel_scope.cancel()
+    assert [message.id for message in link.said if isinstance(message, Success)] == ["p"]
+    assert "An answer did not reach link: RuntimeError" in caplog.messages
+    assert "s3cret" not in caplog.text
+
+
+async def test_the_end_of_a_subscription_that_cannot_even_be_told_ends_nothing() -> None:
+    link = Link(failures=[RuntimeError("no token")])
+    async with client_over(link) as client:
+        async with client.subscribe(uris=["file:///a"]):
+            pass
+        await settled()
+        assert "resources/unsubscribe" in link.calls
+        assert (await client.call_tool("t")).text == "done"
+
+
+async def test_a_handshake_that_is_not_brought_to_its_end_leaves_no_session(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    link = Link(at_initialized=trio.sleep_forever)
+    async with client_over(link, leg_timeout=1) as client:
+        with pytest.raises(LegTimeout):
+            await client.call_tool("t")
+        await trio.sleep(100)
+        assert link.ended == 1
+    assert link.calls == ["initialize"]
+
+
+async def test_a_handshake_that_ends_with_the_client_leaves_no_session() -> None:
+    told = trio.Event()
+    link = Link(at_initialized=told.wait)
+    async with trio.open_nursery() as nursery:
+        transport = OlderTransport("web", lambda: link, nursery)
+        nursery.start_soon(transport.exchange, Request("1", "ping", {}), unheard)
+        await settled()
+        told.set()
+        await transport.close()
+        nursery.cancel_scope.cancel()
+    assert link.ended == 1

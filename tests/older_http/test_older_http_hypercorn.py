@@ -7,9 +7,10 @@ from typing import Any
 import httpx2
 import trio
 
-from antiphon.engine.jsonrpc import JsonObject
+from antiphon.engine.jsonrpc import JsonObject, write_message
 from tests.http_server.serving import hypercorn
 from tests.older_http.test_older_http_workers import Guest, begin
+from tests.older_http.visiting import opening
 
 SOON = 60
 """Seconds; more than anything here takes, and far less than the graceful timeout."""
@@ -42,11 +43,19 @@ async def test_hypercorn_that_is_terminated_ends_streams_and_parked_calls_by_its
             assert "Traceback" not in await running.read_on()
 
 
-async def test_workers_that_know_nothing_of_each_others_sessions_are_warned_of_once() -> None:
+async def test_workers_that_know_nothing_of_each_others_sessions_warn_of_the_first() -> None:
+    media = "application/json"
+    headers = {"accept": f"{media}, text/event-stream", "content-type": media}
     command = hypercorn("-k", "trio", "-w", "2", app="asked", folder="tests.older_http")
     with trio.fail_after(SOON):
-        async with command as running:
+        async with command as running, httpx2.AsyncClient(verify=False, headers=headers) as http:
             await running.wait_for("Running on", times=2)
+            # One connection leads to one worker.
+            for _ in range(2):
+                answer = await http.post(
+                    f"http://127.0.0.1:{running.port}/mcp", content=write_message(opening())
+                )
+                assert answer.status_code == 200
             running.process.terminate()
             said = await running.read_on()
     assert said.count("keeps sessions") == 1
