@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from functools import partial
 from typing import Final
 
 import attrs
@@ -20,6 +21,7 @@ from .changes import Watched
 from .errors import CallError, ProtocolError
 from .exchange import OnNotification
 from .handshake_client_session import Session, over
+from .handshake_client_shared import Shared
 from .jsonrpc import Failure, JsonObject, Notification, Request, RequestId, failure
 from .subscription_filter import Filter
 from .subscriptions import ACKNOWLEDGED, META_SUBSCRIPTION
@@ -77,17 +79,27 @@ class Subscription:
 
 
 @define(eq=False)
+class _Resource:
+    """A resource, how many want to hear of it, and whether the server tells; None while it is
+    being asked for that, in the name of all of them."""
+
+    asking: Shared[None]
+    users: int = 0
+    subscribed: bool | None = None
+
+
+@define(eq=False)
 class Subscriptions:
     """Those of one session: a resource is subscribed to once, for all who want to hear of it.
 
     Attributes:
         session: the session.
-        nursery: unsubscribes, without anybody's waiting for it.
+        nursery: subscribes and unsubscribes in nobody's name.
     """
 
     session: Session
     nursery: trio.Nursery
-    _users: dict[str, int] = field(factory=dict[str, int], init=False)
+    _resources: dict[str, _Resource] = field(factory=dict[str, "_Resource"], init=False)
 
     async def listen(self, request: Request, on_notification: OnNotification) -> Failure:
         """Serve a ``subscriptions/listen`` request until it is cancelled; its refusal.
@@ -115,11 +127,20 @@ class Subscriptions:
 
     async def _subscribe(self, uris: Iterable[str], taken: list[str]) -> None:
         for uri in uris:
-            self._users[uri] = self._users.get(uri, 0) + 1
+            resource = self._resources.get(uri)
+            if resource is None:
+                asking = Shared[None](self.nursery, "A subscription to a resource", patience=0.0)
+                resource = self._resources[uri] = _Resource(asking)
+            resource.users += 1
             taken.append(uri)
-            if self._users[uri] == 1 and not await self._ask(SUBSCRIBE, uri):
+            if resource.subscribed is None:
+                await resource.asking.get(partial(self._ask_for, resource, uri))
+            if not resource.subscribed:
                 taken.remove(uri)
-                del self._users[uri]
+                self._leave(uri)
+
+    async def _ask_for(self, resource: _Resource, uri: str) -> None:
+        resource.subscribed = await self._ask(SUBSCRIBE, uri)
 
     async def _ask(self, method: str, uri: str) -> bool:
         request = Request(self.session.new_id(), method, {"uri": uri})
@@ -130,11 +151,16 @@ class Subscriptions:
 
     def _release(self, uris: Iterable[str]) -> None:
         for uri in uris:
-            left = self._users.get(uri, 0) - 1
-            if left > 0:
-                self._users[uri] = left
-            elif self._users.pop(uri, None) is not None and self.session.lost is None:
-                self._in_background(uri)
+            self._leave(uri)
+
+    def _leave(self, uri: str) -> None:
+        resource = self._resources[uri]
+        resource.users -= 1
+        if resource.users:
+            return
+        del self._resources[uri]
+        if resource.subscribed is not False and self.session.lost is None:
+            self._in_background(uri)
 
     def _in_background(self, uri: str) -> None:
         if not self.nursery.cancel_scope.cancel_called:

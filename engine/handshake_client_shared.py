@@ -22,6 +22,7 @@ PATIENCE: Final = 30.0
 
 @define(eq=False)
 class _Attempt(Generic[T]):
+    patience: float
     scope: trio.CancelScope = field(factory=trio.CancelScope)
     over: trio.Event = field(factory=trio.Event)
     waiting: int = 0
@@ -37,7 +38,7 @@ class _Attempt(Generic[T]):
         finally:
             self.waiting -= 1
             if not self.waiting:
-                self.scope.deadline = trio.current_time() + PATIENCE
+                self.scope.deadline = trio.current_time() + self.patience
 
 
 @define(eq=False)
@@ -50,10 +51,12 @@ class Shared(Generic[T]):
     Attributes:
         nursery: runs it.
         what: names it, for errors.
+        patience: see :data:`PATIENCE`.
     """
 
     nursery: trio.Nursery
     what: str
+    patience: float = PATIENCE
     _attempt: _Attempt[T] | None = field(default=None, init=False)
 
     async def get(self, work: Callable[[], Awaitable[T]]) -> T:
@@ -64,7 +67,7 @@ class Shared(Generic[T]):
         """
         attempt = self._attempt
         if attempt is None:
-            attempt = self._attempt = _Attempt()
+            attempt = self._attempt = _Attempt(self.patience)
             self.nursery.start_soon(self._work, attempt, work)
         with attempt.waited_for():
             await attempt.over.wait()

@@ -120,3 +120,36 @@ async def test_a_subscription_that_is_cancelled_before_it_stands_leaves_nothing(
         await settled()
         assert len(server.cancelled) == 1
         assert server.params("resources/unsubscribe") == [{"uri": "file:///a"}]
+
+
+async def test_who_leaves_early_takes_no_subscription_from_those_who_wait_for_the_same() -> None:
+    slow = trio.Event()
+    taken: list[Any] = []
+
+    async def subscribe(asked: Asked) -> Any:
+        await slow.wait()
+        taken.append(asked.params["uri"])
+        return {}
+
+    server = OlderServer({"resources/subscribe": subscribe})
+    heard: list[Any] = []
+
+    async def hear() -> None:
+        async with client.subscribe(uris=["file:///a"]) as changes:
+            async for change in changes:
+                heard.append(change)
+                break
+
+    async with client_of(server, **LEGACY) as client, trio.open_nursery() as nursery:
+        async with trio.open_nursery() as early:
+            early.start_soon(hear)
+            await settled()
+            nursery.start_soon(hear)
+            await settled()
+            early.cancel_scope.cancel()
+        await settled()
+        slow.set()
+        await settled()
+        assert taken == ["file:///a"]
+        await server.tell("resources/updated", uri="file:///a")
+    assert len(heard) == 1
