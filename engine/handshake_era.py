@@ -302,7 +302,8 @@ class EraTransport:
         except CallError as error:
             if again and error.deferral is not None:
                 raise
-            if isinstance(refused, CallError):
+            # Where all is refused alike, once is enough.
+            if isinstance(refused, CallError) and str(error) != str(refused):
                 refused.add_note(f"Nor does it take the handshake of an earlier revision: {error}")
             return None
         if isinstance(session, Failure):

@@ -110,10 +110,14 @@ class FlowMachine:
 
 
 @lru_cache(maxsize=1024)
+def _keys_of(tag: str, count: int) -> tuple[str, ...]:
+    key = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", tag).lower()
+    return (key,) if count == 1 else tuple(f"{key}_{n}" for n in range(1, count + 1))
+
+
 def _own_keys(state: type[Asking[Any]], count: int) -> tuple[str, ...]:
     """The keys of a state's questions, made from its tag."""
-    key = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", tag_of(state)).lower()
-    return (key,) if count == 1 else tuple(f"{key}_{n}" for n in range(1, count + 1))
+    return _keys_of(tag_of(state), count)
 
 
 def _forms_of(state: type[Asking[Any]]) -> Iterator[tuple[str, type]]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Set as AbstractSet
+from typing import cast
 
 
 def shown(value: object) -> str:
@@ -11,5 +12,6 @@ def shown(value: object) -> str:
     each: addresses differ there, and so does the order of a set.
     """
     if isinstance(value, AbstractSet):
-        return f"{type(value).__name__}({{{', '.join(sorted(map(shown, value)))}}})"
+        members = cast("AbstractSet[object]", value)
+        return f"{type(members).__name__}({{{', '.join(sorted(map(shown, members)))}}})"
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))

@@ -98,17 +98,23 @@ class Response:
             lasts: whether it may wait for somebody else than the server.
             status: gives the HTTP status of a reply.
         """
-        reply: Reply | None = None
-        with self._held.call() as scope:
+        if self._held.endless:
             reply = await self._awaited(call, lasts=lasts)
-        if scope.cancelled_caught and not self.stream.closed:
-            reply = Failure(id, INTERNAL_ERROR, STOPPED)
+        else:
+            reply = await self._within_the_run(id, call, lasts=lasts)
         if self.stream.closed:
             return
         if reply is None:
             await self.stream.finish()
         else:
             await self.say(reply, status(reply))
+
+    async def _within_the_run(
+        self, id: RequestId, call: Coroutine[Any, Any, Reply | None], *, lasts: bool
+    ) -> Reply | None:
+        with self._held.call():
+            return await self._awaited(call, lasts=lasts)
+        return Failure(id, INTERNAL_ERROR, STOPPED)
 
     async def _awaited(
         self, call: Coroutine[Any, Any, Reply | None], *, lasts: bool

@@ -18,10 +18,12 @@ class Held:
     Attributes:
         lifespan: what the server's lifespan gave.
         open: whether the lifespan has begun and not ended.
+        endless: whether nobody ends it, as where there is no lifespan: its calls need not be kept.
     """
 
     lifespan: object = None
     open: bool = False
+    endless: bool = True
     _calls: set[trio.CancelScope] = field(factory=set[trio.CancelScope], init=False)
     _idle: trio.lowlevel.ParkingLot = field(factory=trio.lowlevel.ParkingLot, init=False)
 
@@ -51,7 +53,7 @@ class Held:
 async def holding(server: RequestHandler) -> AsyncGenerator[Held, None]:
     """Hold a server open for the length of a block; its lifespan ends after all its calls."""
     async with held_open(server) as lifespan:
-        held = Held(lifespan, open=True)
+        held = Held(lifespan, open=True, endless=False)
         try:
             yield held
         finally:

@@ -8,6 +8,7 @@ from typing import Final
 _STALL: Final = 30.0
 _CHUNK: Final = 64 * 1024
 _LENGTH: Final = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
+_CLOSES: Final = re.compile(rb"\r\nconnection: *close\r\n", re.IGNORECASE)
 
 _HEAD: Final = (
     b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n"
@@ -18,7 +19,10 @@ _HEAD: Final = (
 
 
 class HttpWire:
-    """As many connections as requests may be under way; a reply frees its connection."""
+    """As many connections as requests may be under way; a reply frees its connection.
+
+    One that the server says it will close is replaced, as by any client of HTTP/1.1.
+    """
 
     def __init__(self, pid: int, port: int, connections: int) -> None:
         self.pid = pid
@@ -59,9 +63,18 @@ class HttpWire:
         if length is None or len(body) < int(length[1]):
             self._received[connection] = received
             return []
+        # hypercorn ends a connection after 1000 requests, and says so in its last reply.
+        if _CLOSES.search(head + b"\r\n"):
+            connection = self._replaced(connection)
         self._received[connection] = b""
         self._free.append(connection)
         return [body]
+
+    def _replaced(self, connection: socket.socket) -> socket.socket:
+        self._ready.unregister(connection)
+        del self._received[connection]
+        connection.close()
+        return self._connect()
 
     def close(self) -> None:
         for connection in self._received:

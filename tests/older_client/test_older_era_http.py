@@ -81,12 +81,20 @@ async def test_a_server_of_this_revision_that_refuses_a_call_is_asked_once_for_i
 
 
 async def test_where_nothing_answers_the_first_error_stands_and_tells_of_both() -> None:
-    web = Web(lambda _: Status(404), greets=False)
+    web = Web(lambda _: Status(405), greets=False)
     async with browsing(web) as client:
-        with pytest.raises(Status) as caught:
+        with pytest.raises(Status, match="405") as caught:
             await client.call_tool("t")
     assert "Nor does it take the handshake" in caught.value.__notes__[0]
     assert web.asked == ["tools/call", "server/discover", "older initialize"]
+
+
+async def test_where_everything_is_refused_alike_it_is_told_once() -> None:
+    web = Web(lambda _: Status(404), greets=False)
+    async with browsing(web) as client:
+        with pytest.raises(Status, match="404") as caught:
+            await client.call_tool("t")
+    assert not hasattr(caught.value, "__notes__")
 
 
 async def test_a_call_that_an_error_of_status_200_answers_is_not_sent_again() -> None:
