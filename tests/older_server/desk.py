@@ -108,3 +108,10 @@ def desk(
 ) -> Desk:
     """A session with a server."""
     return Desk(server.open_session(initialize(version, capabilities)), slow=slow)
+
+
+async def answering(client: Desk, *answers: JsonObject) -> None:
+    """Answer the questions in the order in which they are put."""
+    for number, answer in enumerate(answers, 1):
+        asked = await client.questions(number)
+        client.answer(asked[number - 1], answer)
