@@ -14,7 +14,7 @@ from .errors import MissingCapability, UsageError
 from .exchange import Principal
 from .jsonrpc import JsonObject, JsonValue, Notification
 from .outcomes import Event
-from .protocol import LOG_LEVELS, Implementation, LogLevel, is_at_least
+from .protocol import LOG, LOG_LEVELS, PROGRESS, Implementation, LogLevel, is_at_least
 from .questions import Reading, Single, lacking
 from .schema import plain
 
@@ -144,7 +144,7 @@ class Call(Generic[Args_co]):
         params: JsonObject = {"level": level, "data": plain(data)}
         if logger is not None:
             params["logger"] = logger
-        await self._notify(Notification("notifications/message", params))
+        await self._notify(Notification(LOG, params))
 
     async def progress(
         self, done: float, total: float | None = None, message: str | None = None
@@ -171,4 +171,4 @@ class Call(Generic[Args_co]):
             params["total"] = total
         if message is not None:
             params["message"] = message
-        await self._notify(Notification("notifications/progress", params))
+        await self._notify(Notification(PROGRESS, params))

@@ -20,11 +20,11 @@ from .changes import Change, OnChange, Reconnected, Watched
 from .errors import InvalidReply
 from .hearing import Hearing
 from .jsonrpc import Notification
+from .protocol import CANCELLED
 from .subscriptions import ACKNOWLEDGED, META_SUBSCRIPTION
 
 _log = logging.getLogger(__name__)
 
-CANCELLED: Final = "notifications/cancelled"
 
 LAST_WORD: Final = 1.0
 """Seconds for the result of a subscription whose end its server has told by a notification.

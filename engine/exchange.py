@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from attrs import define, field, frozen
 
 from .errors import CallError, WorldError, printable
-from .jsonrpc import Failure, Notification, Reply, Request, Success, dumps
+from .jsonrpc import Failure, JsonObject, Notification, Reply, Request, Success, dumps
 from .limits import Limits
 from .mirrored import Mirrored
+
+if TYPE_CHECKING:
+    from .handshake_session import HandshakeSession
 
 
 @frozen
@@ -89,6 +92,27 @@ class Running(Protocol):
 
     def running(self) -> AbstractAsyncContextManager[object]:
         """Gives the value for :attr:`Exchange.lifespan`."""
+        ...
+
+
+@runtime_checkable
+class Handshaking(Protocol):
+    """A server that peers of earlier revisions can begin a session with.
+
+    Attributes:
+        handshake: whether it serves them.
+    """
+
+    @property
+    def handshake(self) -> bool:  # documented above
+        ...
+
+    def open_session(self, params: JsonObject) -> HandshakeSession:
+        """Take the parameters of ``initialize``; raises ProtocolError where it is refused."""
+        ...
+
+    def sessionless(self, version: str) -> HandshakeSession:
+        """Serve single requests of an earlier revision whose ``initialize`` was forgotten."""
         ...
 
 

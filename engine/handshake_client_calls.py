@@ -23,7 +23,7 @@ from attrs import define, field, frozen
 from .call_errors import Kind
 from .errors import INTERNAL_ERROR, CallError
 from .exchange import OnNotification, TransportLost
-from .handshake_client_words import PROGRESS, interim_result, meta_of
+from .handshake_client_words import interim_result, meta_of
 from .jsonrpc import (
     Failure,
     JsonObject,
@@ -34,6 +34,7 @@ from .jsonrpc import (
     RequestId,
     Success,
 )
+from .protocol import PROGRESS
 
 Send: TypeAlias = Callable[[Request, OnNotification], Awaitable[Reply]]
 Say: TypeAlias = Callable[[Success | Failure], Awaitable[None]]

@@ -21,9 +21,6 @@ from .exchange import OnNotification, TransportLost
 from .handshake_client_calls import OpenCall
 from .handshake_client_roots import RootsAsked
 from .handshake_client_words import (
-    CANCELLED,
-    LOG,
-    PROGRESS,
     Agreed,
     complete_result,
     hello,
@@ -33,7 +30,7 @@ from .handshake_client_words import (
 from .handshake_link import HandshakeLink, SessionLost
 from .handshake_versions import INITIALIZE
 from .jsonrpc import Failure, JsonObject, Notification, Reply, Request, RequestId, Success, failure
-from .protocol import LOG_LEVELS, LogLevel
+from .protocol import CANCELLED, LOG, LOG_LEVELS, PROGRESS, LogLevel
 
 _log = logging.getLogger(__name__)
 

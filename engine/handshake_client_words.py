@@ -30,10 +30,6 @@ from .protocol import (
 )
 from .subscription_filter import Honoured
 
-PROGRESS: Final = "notifications/progress"
-CANCELLED: Final = "notifications/cancelled"
-LOG: Final = "notifications/message"
-
 _ROUNDS: Final = frozenset({"inputResponses", "requestState"})
 _SET_BY_US: Final = frozenset({META_VERSION, META_CLIENT, META_CAPABILITIES, META_LOG_LEVEL})
 """Members of ``_meta`` that this revision prescribes; what else is there its sender wants."""

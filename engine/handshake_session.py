@@ -8,7 +8,7 @@ Specification: 2025-11-25, basic/lifecycle, server/utilities/logging, server/res
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import trio
 from attrs import evolve
@@ -35,6 +35,7 @@ from .protocol import (
     META_LOG_LEVEL,
     META_PREFIX,
     META_VERSION,
+    PROGRESS,
     SUPPORTED_VERSIONS,
     Implementation,
     LogLevel,
@@ -55,28 +56,6 @@ NO_SESSION: Final = (
 )
 _FOREVER: Final = 1e9
 _MODERN_ONLY: Final = frozenset({"server/discover", LISTEN})
-PROGRESS: Final = "notifications/progress"
-
-
-@runtime_checkable
-class Handshaking(Protocol):
-    """A server that peers of earlier revisions can begin a session with.
-
-    Attributes:
-        handshake: whether it serves them.
-    """
-
-    @property
-    def handshake(self) -> bool:  # documented above
-        ...
-
-    def open_session(self, params: JsonObject) -> HandshakeSession:
-        """Take the parameters of ``initialize``; raises ProtocolError where it is refused."""
-        ...
-
-    def sessionless(self, version: str) -> HandshakeSession:
-        """Serve single requests of an earlier revision whose ``initialize`` was forgotten."""
-        ...
 
 
 class HandshakeSession:
@@ -195,11 +174,10 @@ class HandshakeSession:
 
     def _offers(self, method: str) -> bool:
         """Whether the server has declared what one of the session's own methods belongs to."""
-        declared = self._server.capabilities()
         if method == "logging/setLevel":
-            return "logging" in declared
+            return "logging" in self._server.capabilities()
         if method in ("resources/subscribe", "resources/unsubscribe"):
-            resources = declared.get("resources")
+            resources = self._server.capabilities().get("resources")
             told = isinstance(resources, dict) and bool(resources.get("subscribe"))
             return told and self._remembered
         return True

@@ -14,7 +14,7 @@ import trio
 from attrs import define, field, frozen
 
 from .jsonrpc import JsonValue, Notification
-from .protocol import LogLevel, is_at_least, is_log_level
+from .protocol import LOG, PROGRESS, LogLevel, is_at_least, is_log_level
 
 ProgressCallback: TypeAlias = Callable[[float, float | None, str | None], None]
 """Called with what is done, the total where it is known, and a message where there is one.
@@ -116,9 +116,9 @@ class Ear:
         """Hear one notification."""
         if not self._open:
             return
-        if notification.method == "notifications/progress":
+        if notification.method == PROGRESS:
             self._progress(notification)
-        elif notification.method == "notifications/message":
+        elif notification.method == LOG:
             self._message(notification)
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ from attrs import define, field
 
 from .errors import BUSY
 from .jsonrpc import Failure, JsonObject, Notification, Reply, Request, RequestId
+from .protocol import CANCELLED
 
 Post: TypeAlias = Callable[[Request | Notification], Awaitable[None]]
 """Sends a message to the client, on the way that belongs to one call of it."""
@@ -56,8 +57,6 @@ class Kept:
 
 LAST_WORD: Final = 1.0
 """Seconds for telling a client that a question is not asked any more."""
-
-CANCELLED: Final = "notifications/cancelled"
 
 
 @define(eq=False)

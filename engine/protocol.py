@@ -42,6 +42,10 @@ def is_at_least(level: LogLevel, floor: LogLevel) -> bool:
     return LOG_LEVELS.index(level) >= LOG_LEVELS.index(floor)
 
 
+CANCELLED: Final = "notifications/cancelled"
+LOG: Final = "notifications/message"
+PROGRESS: Final = "notifications/progress"
+
 COMPLETE: Final = "complete"
 INPUT_REQUIRED: Final = "input_required"
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import trio
 from attrs import define, field
@@ -27,8 +27,7 @@ from ..engine.errors import (
     ProtocolError,
     unsupported_version,
 )
-from ..engine.exchange import Principal, RequestHandler
-from ..engine.handshake_session import HandshakeSession, Handshaking
+from ..engine.exchange import Handshaking, Principal, RequestHandler
 from ..engine.handshake_versions import HANDSHAKE_VERSIONS, INITIALIZE, names_its_revision
 from ..engine.jsonrpc import (
     Failure,
@@ -38,8 +37,7 @@ from ..engine.jsonrpc import (
     Request,
     Success,
 )
-from ..engine.own_requests import CANCELLED
-from ..engine.protocol import SUPPORTED_VERSIONS
+from ..engine.protocol import CANCELLED, SUPPORTED_VERSIONS
 from .asgi_response import STOPPED, Response
 from .busy import busy
 from .headers import SESSION_HEADER, VERSION_HEADER, Fields, field_value
@@ -49,6 +47,9 @@ from .media_types import takes_events
 from .salvage import readable_id
 from .turns import Turns
 from .workers import hypercorn_workers, worker_prefix
+
+if TYPE_CHECKING:
+    from ..engine.handshake_session import HandshakeSession
 
 logger: Final = logging.getLogger("antiphon.http")
 

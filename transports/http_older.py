@@ -34,6 +34,7 @@ from ..engine.jsonrpc import (
     write_message,
 )
 from ..engine.limits import Limits
+from ..engine.protocol import CANCELLED
 from ..engine.retrying import RetryPolicy
 from .headers import SESSION_HEADER, VERSION_HEADER
 from .http_answer import BadStatus
@@ -244,7 +245,7 @@ class OlderHttp:
             await self._answer(opened, session, None, _DEAF, Cursor(RESUMING)).accepted()
 
     async def _take_back(self, session: _Session, id: RequestId) -> None:
-        cancelled = Notification("notifications/cancelled", {"requestId": id})
+        cancelled = Notification(CANCELLED, {"requestId": id})
         with _trying():
             await self._say(session, cancelled)
 

@@ -15,7 +15,7 @@ import secrets
 from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import trio
 from attrs import define, field
@@ -23,10 +23,12 @@ from attrs import define, field
 from ..engine.closing import Closing
 from ..engine.errors import UsageError
 from ..engine.exchange import Principal
-from ..engine.handshake_session import HandshakeSession
 from ..engine.jsonrpc import Failure, Reply, RequestId, Success
 from ..engine.limits import Limits, raising
 from ..engine.protocol import INPUT_REQUIRED
+
+if TYPE_CHECKING:
+    from ..engine.handshake_session import HandshakeSession
 
 ID_BYTES: Final = 32
 """Of chance, in each id."""

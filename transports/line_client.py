@@ -42,6 +42,7 @@ from ..engine.jsonrpc import (
     write_message,
 )
 from ..engine.limits import Limits, raising
+from ..engine.protocol import CANCELLED, PROGRESS
 from ..engine.subscriptions import LISTEN, META_SUBSCRIPTION
 from .line_older import LineLink
 from .lines import Line, LineReader, TooLong
@@ -61,9 +62,6 @@ SHOWN: Final = 200
 
 WARNINGS: Final = 20
 """Strange lines that are worth a warning each; a peer that sends more is known by then."""
-
-CANCELLED: Final = "notifications/cancelled"
-PROGRESS: Final = "notifications/progress"
 
 
 @define(eq=False)

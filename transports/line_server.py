@@ -26,8 +26,7 @@ from ..engine.errors import (
     ProtocolError,
     UsageError,
 )
-from ..engine.exchange import RequestHandler, held_open
-from ..engine.handshake_session import Handshaking
+from ..engine.exchange import Handshaking, RequestHandler, held_open
 from ..engine.handshake_versions import INITIALIZE, names_its_revision
 from ..engine.jsonrpc import (
     Failure,
@@ -42,9 +41,10 @@ from ..engine.jsonrpc import (
     write_message,
 )
 from ..engine.limits import raising
+from ..engine.protocol import CANCELLED
 from ..engine.subscriptions import LISTEN, check_room
 from .busy import busy
-from .line_sessions import CANCELLED, LineSession
+from .line_sessions import LineSession
 from .line_turns import LineTurns
 from .lines import Line, LineReader, TooLong
 from .outbox import Outbox

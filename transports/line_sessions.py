@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import trio
 
 from ..engine.exchange import Exchange, RequestHandler
-from ..engine.handshake_session import HandshakeSession
 from ..engine.jsonrpc import (
     JsonObject,
     Notification,
@@ -22,10 +21,12 @@ from ..engine.jsonrpc import (
     RequestId,
     write_message,
 )
+from ..engine.protocol import CANCELLED
 from .line_turns import LineTurns
 from .outbox import Outbox
 
-CANCELLED: Final = "notifications/cancelled"
+if TYPE_CHECKING:
+    from ..engine.handshake_session import HandshakeSession
 
 
 class LineSession:

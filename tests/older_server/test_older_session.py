@@ -13,8 +13,8 @@ import trio.testing
 from antiphon import Call, LowLevelServer, Server
 from antiphon.engine.closing import ClosableExchange, Closing
 from antiphon.engine.errors import INVALID_PARAMS, METHOD_NOT_FOUND, ProtocolError
-from antiphon.engine.exchange import Exchange
-from antiphon.engine.handshake_session import HandshakeSession, Handshaking
+from antiphon.engine.exchange import Exchange, Handshaking
+from antiphon.engine.handshake_session import HandshakeSession
 from antiphon.engine.jsonrpc import Failure, JsonObject, Notification, Request, Success
 from antiphon.engine.limits import Limits
 from antiphon.engine.protocol import LOG_LEVELS
